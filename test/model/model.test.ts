@@ -10,7 +10,7 @@ import { isFull } from '../support/plan.js'
 const RUN = fileURLToPath(new URL('../../verification/model/run.mjs', import.meta.url))
 
 /** All, or those whose output the test below reads. */
-const VARIANTS = isFull() ? [] : ['fenced', 'unfenced', 'use-after-pause']
+const VARIANTS = isFull() ? [] : ['fenced', 'unfenced', 'use-after-pause', 'redlock-votes-alone']
 
 interface Run {
   readonly status: number | null
@@ -36,6 +36,9 @@ describe('the model of leases and fencing tokens', () => {
       expect(of('fenced')).toMatch(/holds in every state[\s\S]* \d{6,} states/)
       expect(of('unfenced')).toMatch(
         /counterexample[\s\S]*A writes 1 under the token 2\n.*B writes 1 under the token 1/,
+      )
+      expect(of('redlock-votes-alone')).toMatch(
+        /([AB]) is granted the token (\d)[\s\S]*(?!\1)[AB] is granted the token \2/,
       )
       expect(of('use-after-pause')).toMatch(/the write of [AB] arrives while [AB] has the lock/)
     },

@@ -55,6 +55,10 @@ const OVERLAP = parseHistory(
   ].join('\n'),
 )
 
+function timeOf(text: string): number {
+  return text === '' ? Infinity : Number((JSON.parse(text) as { t_ns: string }).t_ns)
+}
+
 function outcomeOf(events = OVERLAP) {
   const [startNs, healedNs, watchedNs] = [0n, 300n * MS, 400n * MS]
   return {
@@ -98,6 +102,32 @@ describe('a run', () => {
       violations: 1,
     })
     expect(verdicts.filter(({ outcome }) => outcome === 'waived')).toHaveLength(1)
+  })
+
+  test('with a write of a lease after one of a later lease breaks the counter', () => {
+    const later = { pid: 8, client: 'c1.a', token: '3' }
+    const deadline_ns = String(1000n * MS)
+    const history = (lateMs: number): string =>
+      [
+        line(0, { f: 'acquire', type: 'invoke' }),
+        line(10, { f: 'acquire', type: 'ok', token: '9', deadline_ns }),
+        line(20, { ...later, token: undefined, f: 'acquire', type: 'invoke' }),
+        line(30, { ...later, f: 'acquire', type: 'ok', deadline_ns }),
+        line(40, { ...later, f: 'write', type: 'invoke', value: 1 }),
+        line(41, { ...later, f: 'write', type: 'ok', value: 1 }),
+        line(lateMs, { f: 'write', type: 'invoke', token: '9', value: 2 }),
+        line(lateMs + 1, { f: 'write', type: 'ok', token: '9', value: 2 }),
+        '',
+      ]
+        .toSorted((a, b) => timeOf(a) - timeOf(b))
+        .join('\n')
+    const overtaken = (lateMs: number): number =>
+      judge(options, outcomeOf(parseHistory(history(lateMs)))).findings.filter(
+        ({ kind }) => kind === 'overtaken-write',
+      ).length
+    // No token shows it: that of the earlier lease is larger.
+    expect(overtaken(50)).toBe(1)
+    expect(overtaken(35)).toBe(0)
   })
 
   test('loses tokens only to a server that forgot and whose clock went back', () => {

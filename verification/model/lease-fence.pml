@@ -1,23 +1,25 @@
 /*
- * Leases and fencing tokens: two clients, one lock with a lease, one counter that the lock protects.
+ * Leases and fencing tokens: two clients, one lock with a lease, one counter that the lock
+ * protects.
  *
- * Every interleaving of the clients' steps and of the ticks of one clock is looked at. A client may be slow between any
- * two steps, so a tick there is a pause of the client, or a message that is late. Steps that a store or a resource does at
- * once are atomic; nothing else is.
+ * Spin looks at every interleaving of the clients' steps and of the ticks of one clock. A client
+ * may be slow between any two steps, so a tick there is a pause of the client, or a message that is
+ * late. Steps that a store or a resource does at once are atomic. No others are.
  *
  * What is built differently from variant to variant:
- *   FENCE        0 the counter knows no tokens; 1 it refuses small ones in writes; 2 in writes and reads
- *   PAUSE        1 time may pass between a look at the deadline and the use that follows it; 0 it may not
+ *   FENCE        0 the counter knows no tokens; 1 it refuses small ones in writes; 2 in both
+ *   PAUSE        1 time may pass between a look at the deadline and the use after it; 0 it may not
  *   FROM_REPLY   1 a lease is counted from when the reply came; 0 from when the request left
- *   OWNER        1 only the owner releases; 0 whoever asks does
- * What must hold (each an assertion, and only where it is asked for):
- *   STALE        the counter accepts no write under a token smaller than that of a write that it accepted before
+ *   OWNER        1 only the owner releases; 0 any client does
+ * What must hold (each is an assertion, and only where it is asked for):
+ *   STALE        the counter accepts no write under a smaller token than that of an accepted write
  *   LOST         the counter is as large as the number of writes that it accepted
- *   WITHIN       whoever sees its deadline ahead holds the lock in the store at that moment
- *   AT_CHECK     nobody else holds the lock at the moment at which a client sees its deadline ahead
- *   AT_USE       nobody else holds the lock at the moment at which a client's write arrives
+ *   WITHIN       a client that sees its deadline ahead holds the lock in the store at that moment
+ *   AT_CHECK     no other client holds the lock when a client sees its deadline ahead
+ *   AT_USE       no other client holds the lock when a client's write arrives
  *
- * Not in the model: clocks of different speeds (what the margin of a deadline is for), a store that loses what it granted.
+ * Not in the model: clocks of different speeds (what the margin of a deadline is for), and a store
+ * that loses what it granted.
  */
 
 #ifndef FENCE
@@ -36,12 +38,12 @@
 #define TTL 2
 /* Enough for a client to hold, to sleep through its lease, and for the other to hold after it. */
 #define END_OF_TIME 5
-#define NOBODY 0
+#define NO_CLIENT 0
 
 byte now = 0
 
 /* The store. */
-byte holder = NOBODY
+byte holder = NO_CLIENT
 byte expires = 0
 byte lastToken = 0
 
@@ -57,14 +59,14 @@ byte newest = 0
 byte inUse = 0
 
 #define HELD_BY(client) (holder == client && now < expires)
-#define HELD_BESIDE(client) (holder != client && holder != NOBODY && now < expires)
+#define HELD_BESIDE(client) (holder != client && holder != NO_CLIENT && now < expires)
 #define NAME(client) ('A' + client - 1)
 
 inline acquire() {
   sent = now;
   printf("t=%d  %c asks for the lock\n", now, NAME(me));
   atomic {
-    (holder == NOBODY || now >= expires) ->
+    (holder == NO_CLIENT || now >= expires) ->
     holder = me;
     expires = now + TTL;
     lastToken++;
@@ -73,7 +75,7 @@ inline acquire() {
   };
   atomic {
     deadline = (FROM_REPLY -> now : sent) + TTL;
-    printf("t=%d  %c is told, and believes until %d\n", now, NAME(me), deadline)
+    printf("t=%d  %c gets the answer, and believes until %d\n", now, NAME(me), deadline)
   }
 }
 
@@ -93,7 +95,7 @@ inline renew() {
     if
     :: renewed && now < deadline ->
        deadline = (FROM_REPLY -> now : sent) + TTL;
-       printf("t=%d  %c is told, and believes until %d\n", now, NAME(me), deadline)
+       printf("t=%d  %c gets the answer, and believes until %d\n", now, NAME(me), deadline)
     :: else
     fi
   }
@@ -175,8 +177,8 @@ inline write() {
 inline release() {
   atomic {
     if
-    :: HELD_BY(me) || (!OWNER && holder != NOBODY) ->
-       holder = NOBODY;
+    :: HELD_BY(me) || (!OWNER && holder != NO_CLIENT) ->
+       holder = NO_CLIENT;
        printf("t=%d  %c releases the lock\n", now, NAME(me))
     :: else -> printf("t=%d  %c is answered that its lease was lost\n", now, NAME(me))
     fi

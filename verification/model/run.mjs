@@ -37,8 +37,8 @@ function main(variants) {
  * Explores a variant, prints what came of it, and gives whether that was expected.
  * @param {import('./variants.mjs').Variant} variant
  */
-function show({ name, says, defines, holds }) {
-  const outcome = explore(defines)
+function show({ model, name, says, defines, holds }) {
+  const outcome = explore(model, defines)
   const asExpected = outcome.holds === holds
   const verdict = outcome.holds ? 'holds in every state' : 'there is a counterexample'
   console.log(`\n${asExpected ? 'as expected' : 'NOT AS EXPECTED'}  ${name}: ${verdict}`)

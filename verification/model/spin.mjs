@@ -4,8 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const MODEL = new URL('./lease-fence.pml', import.meta.url)
-/** Far more steps than the model has; spin says so if they were not enough. */
+/** Far more steps than the models have. Spin reports it if they were not enough. */
 const MOST_STEPS = 10_000
 const LONGEST_MS = 300_000
 
@@ -27,15 +26,16 @@ export function assertTools() {
 /**
  * @typedef {{ states: number, transitions: number, holds: boolean, story: readonly string[] }}
  * Outcome
+ * @param {string} model the name of its file
  * @param {readonly string[]} defines
  * @returns {Outcome}
  */
-export function explore(defines) {
+export function explore(model, defines) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-model-'))
   const flags = defines.map((define) => `-D${define}`)
   try {
     // The trail carries the name of the file, so spin works on a copy beside it.
-    writeFileSync(join(folder, 'model.pml'), readFileSync(MODEL))
+    writeFileSync(join(folder, 'model.pml'), readFileSync(new URL(model, import.meta.url)))
     run(folder, 'spin', [...flags, '-a', 'model.pml'])
     // Breadth first: the first counterexample found is one of the shortest.
     run(folder, 'gcc', ['-O1', '-w', '-DSAFETY', '-DBFS', '-o', 'pan', 'pan.c'])
@@ -66,8 +66,11 @@ function isComplete(report) {
  */
 function storyOf(trail) {
   const lines = trail.split('\n').map((line) => line.trim())
-  const steps = lines.filter((line) => line.startsWith('t='))
-  return [...steps, ...lines.filter((line) => line.includes('text of failed assertion'))]
+  const steps = lines.filter((line) => /^(t=|step )/.test(line))
+  return [
+    ...steps.map((line) => line.replace(/^step +/, '')),
+    ...lines.filter((line) => line.includes('text of failed assertion')),
+  ]
 }
 
 /**

@@ -1,62 +1,131 @@
 /**
  * The variants of the model: how each is built, what is asserted, and whether that holds.
- * @typedef {{ name: string, says: string, defines: readonly string[], holds: boolean }} Variant
+ * @typedef {{ model: string, name: string, says: string, defines: readonly string[], holds: boolean
+ * }} Variant
  */
+
+const LEASE = 'lease-fence.pml'
+const TOKEN = 'redlock-token.pml'
 
 /** @type {readonly Variant[]} */
 export const VARIANTS = [
   {
+    model: LEASE,
     name: 'fenced',
-    says: 'With a fence on reads and writes nothing stale is accepted, no increment is lost, and whoever sees its deadline ahead has the lock alone',
+    says: 'With a fence on reads and writes nothing stale is accepted, no increment is lost, and a client that sees its deadline ahead has the lock alone',
     defines: ['FENCE=2', 'STALE', 'LOST', 'WITHIN', 'AT_CHECK'],
     holds: true,
   },
   {
+    model: LEASE,
     name: 'unfenced',
     says: 'Without a fence the counter accepts a stale write',
     defines: ['FENCE=0', 'STALE'],
     holds: false,
   },
   {
+    model: LEASE,
     name: 'unfenced-counter',
     says: 'Without a fence an increment is lost',
     defines: ['FENCE=0', 'LOST'],
     holds: false,
   },
   {
+    model: LEASE,
     name: 'writes-fenced',
     says: 'A fence on writes alone keeps stale writes out',
     defines: ['FENCE=1', 'STALE'],
     holds: true,
   },
   {
+    model: LEASE,
     name: 'writes-fenced-counter',
     says: 'A fence on writes alone loses an increment: the late write comes between the read and the write of the next holder',
     defines: ['FENCE=1', 'LOST'],
     holds: false,
   },
   {
+    model: LEASE,
     name: 'use-without-pause',
-    says: 'If no time passes between the look at the deadline and the use, nobody uses beside another',
+    says: 'If no time passes between the look at the deadline and the use, no client uses beside another',
     defines: ['PAUSE=0', 'AT_USE'],
     holds: true,
   },
   {
+    model: LEASE,
     name: 'use-after-pause',
     says: 'A pause between the look at the deadline and the use makes two believers',
     defines: ['PAUSE=1', 'AT_USE'],
     holds: false,
   },
   {
+    model: LEASE,
     name: 'deadline-from-reply',
     says: 'A lease that is counted from the reply outlives the one in the store',
     defines: ['FROM_REPLY=1', 'AT_CHECK'],
     holds: false,
   },
   {
+    model: LEASE,
     name: 'release-by-anyone',
     says: 'A release that does not look at the owner takes the lock from the next holder',
     defines: ['OWNER=0', 'WITHIN'],
+    holds: false,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-seals',
+    says: 'Seals make the tokens of Redlock unique, and larger than those of acquires that had returned, on nodes that keep their data',
+    defines: ['WIPES=1'],
+    holds: true,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-clock-step',
+    says: 'The same, if a clock steps back by no more than the time for which a node keeps its last token',
+    defines: ['WIPES=0', 'RAISES=0', 'TICKS=2', 'STEP=1', 'KEEP=1'],
+    holds: true,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-clock-leap',
+    says: 'A clock that steps back further makes a node vote below a token that it sealed',
+    defines: ['WIPES=0', 'RAISES=0', 'TICKS=2', 'STEP=2', 'KEEP=0'],
+    holds: false,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-votes-alone',
+    says: 'The largest vote alone is no token',
+    defines: ['WIPES=0', 'SEALS=0'],
+    holds: false,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-seals-anything',
+    says: 'A node must not seal a token that is no larger than its last one',
+    defines: ['WIPES=0', 'COMPARE=0'],
+    holds: false,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-late-raise',
+    says: 'A token that another claim raised the node to must not pass for an own one',
+    defines: ['WIPES=0', 'CLAIM=0'],
+    holds: false,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-forgets-at-once',
+    says: 'A node must keep its last token until its clock has passed it',
+    defines: ['WIPES=0', 'KEEP=-1'],
+    holds: false,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-lost-data',
+    says: 'A node that lost its data covers no token that it sealed before',
+    defines: ['WIPES=1', 'KEPT=0'],
     holds: false,
   },
 ]

@@ -6,6 +6,7 @@ import type { Case } from './case.js'
 import { arrange } from './faults/apply.js'
 import { realRuntime, type Runtime } from './runtime.js'
 import { makeService } from './server/models.js'
+import type { TokenMark } from './redlock/token-log.js'
 import type { ServerHold } from './server/truth.js'
 import { Site, type Ground } from './site.js'
 import type { Breach } from './workload/circumstances.js'
@@ -44,6 +45,8 @@ export interface Outcome {
    * has released.
    */
   readonly leftOver: readonly ServerHold[]
+  /** The tokens that each server of Redlock voted with and sealed. */
+  readonly tokenLogs: readonly (readonly TokenMark[])[]
   readonly counters: FencedCounters
   readonly claimants: Claimants
   readonly stuck: readonly Stuck[]
@@ -94,6 +97,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     serverHolds: truth.all,
     risen: truth.risen,
     leftOver: truth.leftOver(closedMs).filter(({ clientId }) => living.has(clientId)),
+    tokenLogs: server.tokenLogs ?? [],
     counters: ground.counters,
     claimants: ground.claimants,
     stuck,

@@ -14,7 +14,7 @@ export interface Runtime {
   readonly createLocks: typeof createLocks
   readonly memoryStore: typeof memoryStore
   readonly onLockEvent: typeof onLockEvent
-  readonly redisStore: (options: RedisStoreOptions) => Store<true>
+  readonly redisStore: (options: RedisStoreOptions) => Store
   readonly redlockStore: typeof redlockStore
   /** What the server of a store decides by. */
   readonly rule: typeof rule

@@ -206,12 +206,12 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
   redlock: everywhere({
     ...REDIS,
     'restart-empty': without(
-      ['exclusion'],
-      'a server that forgot its vote votes again, and makes a second majority',
+      ['exclusion', 'tokens', 'counter'],
+      'a server that forgot its vote votes again, makes a second majority, and covers no token',
     ),
     flush: without(
-      ['exclusion'],
-      'a server that forgot its vote votes again, and makes a second majority',
+      ['exclusion', 'tokens', 'counter'],
+      'a server that forgot its vote votes again, makes a second majority, and covers no token',
     ),
     'clock-forward': without(
       ['exclusion'],

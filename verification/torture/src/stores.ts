@@ -50,7 +50,7 @@ export const STORES: Readonly<Record<StoreName, StoreShape>> = {
   // Leases that outlast a failover, and clients that have to find the new primary.
   'redis-sentinel': shape('Redis with Sentinels', { ttlMs: 3000, servers: 2, boundMs: 14_000 }),
   'redis-cluster': shape('Redis Cluster', { ttlMs: 3000, servers: 6, boundMs: 14_000 }),
-  redlock: shape('Redlock on five servers', { servers: 5, fenced: false }),
+  redlock: shape('Redlock on five servers', { servers: 5 }),
   postgres: shape('PostgreSQL', { ttlMs: 2000, boundMs: 9000 }),
   mysql: shape('MySQL (MariaDB)', { ttlMs: 2000, boundMs: 9000 }),
   // After an election etcd gives every lease its whole TTL again, and looks for those that ended

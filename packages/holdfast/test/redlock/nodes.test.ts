@@ -60,7 +60,22 @@ test('without a majority nothing is granted, and it works again when the nodes a
   await locks.close()
 })
 
-test('a lease is told that it is lost when the majority is gone', async () => {
+test('claim that a node refuses after a failure makes room for another, though a node is down', async () => {
+  world = await startWorld(3)
+  let refusing = true
+  const store = world.openThrough(0, (send, args) =>
+    refusing && args.includes('a') ? Promise.reject(new Error('no way')) : send(),
+  )
+  await world.servers[1]!.kill()
+  const claim = claimOf('order:1')
+  await expect(attempt(store, claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  refusing = false
+  // The withdrawal at the node that failed has to be confirmed first.
+  await soon(async () => expect(await attempt(store, claim)).toBe('withdrawn'))
+  expect(await attempt(store, claimOf('order:1'))).toBe('granted')
+})
+
+test('lease is lost by its deadline when the majority is gone', async () => {
   world = await startWorld(3)
   const locks = createLocks(world.open())
   const lease = await locks.mutex('order:1', { ttlMs: 600 }).acquire()
@@ -73,7 +88,7 @@ test('a lease is told that it is lost when the majority is gone', async () => {
   await locks.close()
 })
 
-test('an inspection and a steal without a majority say so instead of guessing', async () => {
+test('an inspection and a steal without a majority reject instead of guessing', async () => {
   world = await startWorld(3)
   const store = world.open()
   await attempt(store, claimOf('order:1'))
@@ -135,7 +150,7 @@ test('a node that was down during the release withdraws its vote when it is back
   await soon(async () => expect(await late.withdraw(claim)).toBe('released'))
   await world.servers[2]!.start()
   await soon(async () => expect(await holderAt(world, 2, 'order:1')).toBeUndefined())
-  // It is remembered there as well: an attempt that comes late finds it buried.
+  // The tombstone is there as well: an attempt that comes late is refused.
   expect(await attempt(world.node(2), claim)).toBe('withdrawn')
 })
 
@@ -162,7 +177,7 @@ test('when a majority forgot, the former holder learns it from its next renewal'
   const [store, other] = [world.open(), world.open()]
   const former = claimOf('order:1')
   expect(await attempt(store, former)).toBe('granted')
-  // A majority decides: a vote that is still under way when its node goes is sent again, and would
+  // A majority decides: a vote that is in flight when its node goes is sent again, and would
   // count when it is back.
   await soon(async () =>
     expect(await holders(world, 'order:1')).toEqual([former.id, former.id, former.id]),
@@ -171,8 +186,9 @@ test('when a majority forgot, the former holder learns it from its next renewal'
     await server.kill()
     await server.start()
   }
-  // This is the double grant that no number of nodes prevents: docs/stores/redlock.md names it. A claim
-  // whose attempt failed at a node is withdrawn there for good, so each try is a claim of its own.
+  // This is the double grant that no number of nodes prevents: docs/stores/redlock.md names it. A
+  // claim whose attempt failed at a node is withdrawn there for good, so each try is a claim of its
+  // own.
   let next = claimOf('order:1')
   await soon(async () => {
     next = claimOf('order:1')
@@ -200,13 +216,13 @@ test('broken connections to all nodes at once harm no lease', async () => {
   await soon(async () => expect(await store.withdraw(claim)).toBe('released'))
 })
 
-test('a node that missed a downgrade is told by a renewal', async () => {
+test('a node that missed a downgrade gets it with a renewal', async () => {
   world = await startWorld(3)
   const clients = world.servers.map(({ url }) => new Redis(url))
   let refusing = true
-  const deaf = clients[2]!
-  const call = deaf.call.bind(deaf) as (name: string, ...args: string[]) => Promise<unknown>
-  Object.assign(deaf, {
+  const third = clients[2]!
+  const call = third.call.bind(third) as (name: string, ...args: string[]) => Promise<unknown>
+  Object.assign(third, {
     call: (name: string, ...args: string[]) =>
       refusing && args.includes('downgrade')
         ? Promise.reject(new Error('ERR not now'))

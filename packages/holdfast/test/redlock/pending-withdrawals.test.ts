@@ -29,16 +29,16 @@ function makeNode() {
   return { clock, node, pending: new PendingWithdrawals({ withdraw }, clock) }
 }
 
-test('node that is down is asked once a second, whatever it owes', async () => {
+test('node that is down gets one request a second, however many withdrawals are pending', async () => {
   const { clock, node, pending } = makeNode()
   for (let index = 0; index < 500; index += 1) pending.add(claim(index))
   await clock.advance(5000)
   expect(node.turns).toHaveLength(6)
-  // One call of the node's store takes so many.
+  // One call of the node's store takes this many.
   for (const { count } of node.turns) expect(count).toBeLessThanOrEqual(32)
 })
 
-test('node that answers again is asked for all that it owes at once', async () => {
+test('node that answers again gets all pending withdrawals at once', async () => {
   const { clock, node, pending } = makeNode()
   for (let index = 0; index < 500; index += 1) pending.add(claim(index))
   await clock.advance(2500)
@@ -50,7 +50,7 @@ test('node that answers again is asked for all that it owes at once', async () =
   expect(clock.timers).toBe(0)
 })
 
-test('node is asked at once for the first claim that it owes', async () => {
+test('first pending withdrawal is sent at once', async () => {
   const { clock, node, pending } = makeNode()
   node.up = true
   pending.add(claim(1))
@@ -58,7 +58,7 @@ test('node is asked at once for the first claim that it owes', async () => {
   expect(node.withdrawn).toEqual(['claim-1'])
 })
 
-test('claim whose TTL has passed is owed no more', async () => {
+test('withdrawal is no longer pending when the TTL of its claim has passed', async () => {
   const { clock, pending } = makeNode()
   pending.add(claim(1))
   await clock.advance(TTL_MS + 1000)
@@ -66,7 +66,7 @@ test('claim whose TTL has passed is owed no more', async () => {
   expect(clock.timers).toBe(0)
 })
 
-test('node that owes too many claims to remember owes all for the TTL of those that were forgotten', async () => {
+test('with too many withdrawals to remember every claim counts as pending for the TTL of the rest', async () => {
   const { clock, node, pending } = makeNode()
   for (let index = 0; index < MOST_PENDING; index += 1) pending.add(claim(index))
   expect(pending.has('another')).toBe(false)

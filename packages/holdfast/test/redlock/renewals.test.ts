@@ -1,6 +1,6 @@
 /**
  * Batches of renewals: which answers of the nodes each lease waits for. No servers: each node
- * answers when it is told.
+ * answers when the test lets it.
  */
 import { SeededRandom, VirtualClock } from '@holdfast/conformance'
 import type { Renewal, RenewalListener, RenewResult } from 'holdfast/store'
@@ -33,9 +33,10 @@ function renewOver(...nodes: readonly Says[]) {
     return { store, withdrawals: new PendingWithdrawals(store, clock) }
   })
   const random = new SeededRandom(1)
-  const store = new RedlockStore({ nodes: panel, clock, random, nodeTimeoutMs: NODE_TIMEOUT_MS })
+  const limits = { nodeTimeoutMs: NODE_TIMEOUT_MS, maxClockDifferenceMs: 10_000 }
+  const store = new RedlockStore({ nodes: panel, clock, random, ...limits })
   const all = store.renew([ONE, TWO], (index, { outcome }) => void known.set(index, outcome))
-  return { clock, known, all, owe: (node: number) => panel[node]?.withdrawals.add(ONE) }
+  return { clock, known, all, withdrawAt: (node: number) => panel[node]?.withdrawals.add(ONE) }
 }
 
 describe('over three nodes', () => {

@@ -71,7 +71,7 @@ describe('over five nodes', () => {
     // As after an attempt whose answers were lost.
     for (const index of [0, 1]) expect(await attempt(world.node(index), claim)).toBe('granted')
     const result = await store.attempt(claim, { enqueue: false, tokens: 1 })
-    expect(result).toMatchObject({ outcome: 'granted', token: undefined })
+    expect(result).toMatchObject({ outcome: 'granted' })
   })
 
   test('a claim that was refused may be granted later', async () => {
@@ -89,7 +89,7 @@ describe('over five nodes', () => {
     expect(await attempt(store, claim)).toBe('granted')
     await soon(async () => expect(new Set(await holders(world, LOCK))).toEqual(new Set([claim.id])))
     for (const server of world.servers.slice(0, 3)) server.pause()
-    // Nobody can say now, but what the other two have said before stands.
+    // No majority answers now, but the earlier votes of the other two stand.
     await expect(attempt(store, claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     for (const server of world.servers.slice(0, 3)) server.resume()
     expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
@@ -134,7 +134,7 @@ describe('over three nodes', () => {
     expect(await attempt(store, claim)).toBe('granted')
   })
 
-  test('whoever tries again while late votes are taken back waits for that', async () => {
+  test('an attempt waits while late votes of the one before are retracted', async () => {
     const store = world.open({ throughProxies: [1, 2], nodeTimeoutMs: 1500 })
     expect(await attempt(store, claimOf('warm'))).toBe('granted')
     world.servers[1]!.pause()
@@ -173,7 +173,7 @@ describe('over three nodes', () => {
     })
   })
 
-  test('a renewal of which nothing is left says so, and blames no node', async () => {
+  test('a renewal of which nothing is left is unknown, and blames no node', async () => {
     const store = world.open({ throughProxies: [0, 1, 2], nodeTimeoutMs: 5000 })
     expect(await attempt(store, claimOf('warm'))).toBe('granted')
     const claim = claimOf(LOCK)
@@ -196,7 +196,7 @@ describe('over three nodes', () => {
     }
     expect(await attempt(store, claimOf('warm'))).toBe('granted')
     const claim = claimOf(LOCK, { ttlMs: 60_000 })
-    // The nodes grant it so much later than the store must assume.
+    // The nodes grant it later than the store must assume.
     for (const proxy of world.proxies) proxy.faults.requestMs = 200
     const firstMs = await remainingMs()
     for (const proxy of world.proxies) proxy.faults.requestMs = 0
@@ -272,7 +272,7 @@ describe('over three nodes', () => {
     await soon(async () => expect(await holderAt(world, 2, LOCK)).toBeUndefined())
   })
 
-  test('a vote of which nobody knows whether it was taken back renews no lease', async () => {
+  test('a vote whose retraction is in doubt renews no lease', async () => {
     let lose: ((error: Error) => void) | undefined
     let arrive: (() => Promise<unknown>) | undefined
     const store = world.openThrough(2, (send, args) => {
@@ -328,7 +328,7 @@ describe('over three nodes', () => {
     }
     goOn?.()
     expect(await attempted).toBe('withdrawn')
-    // Comes after whatever was sent before it.
+    // Arrives after all that was sent before it.
     expect((await store.inspect({ lock: LOCK })).locks).toEqual([])
     expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined])
   })
@@ -343,7 +343,7 @@ describe('over three nodes', () => {
     // As after its TTL. The last node has forgotten all about it.
     for (const index of [0, 1]) expect(await world.node(index).withdraw(claim)).toBe('released')
     await world.servers[2]!.command('FLUSHALL')
-    // Whoever is told so begins again with another claim, and withdraws nothing.
+    // The caller then makes another claim, and withdraws nothing.
     expect(await attempt(store, claim)).toBe('withdrawn')
     await soon(async () =>
       expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined]),
@@ -351,7 +351,7 @@ describe('over three nodes', () => {
     expect(await attempt(store, claimOf(LOCK))).toBe('granted')
   })
 
-  test('a wrong password at all nodes is told as such', async () => {
+  test('a wrong password at all nodes rejects with STORE_AUTH', async () => {
     for (const server of world.servers)
       await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
     await expect(attempt(world.open(), claimOf(LOCK))).rejects.toMatchObject({ code: 'STORE_AUTH' })

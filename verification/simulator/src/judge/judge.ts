@@ -4,14 +4,12 @@ import type { Case } from '../case.js'
 import type { Outcome } from '../run.js'
 import type { ServerHold } from '../server/truth.js'
 import { nanoseconds } from '../workload/chronicle.js'
-import type { Breach } from '../workload/circumstances.js'
 import { STRICT } from '@holdfast/workload'
+import type { Finding } from './finding.js'
 import { promisesOf } from './promises.js'
+import { tokenFindings } from './redlock-tokens.js'
 
-export interface Finding extends Breach {
-  /** The piece of the history that shows it, where there is one. */
-  readonly events?: readonly HistoryEvent[]
-}
+export type { Finding } from './finding.js'
 
 /** Times are converted between clocks and cut to whole nanoseconds. */
 const SLACK = { slackNs: 1000n }
@@ -40,6 +38,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
     ...(liveness ? outcome.leftOver.map(leftOver) : []),
+    ...tokenFindings(outcome.events, outcome.tokenLogs),
     ...outcome.breaches.filter(({ property }) => exclusion || property !== 'regained'),
   ]
 }

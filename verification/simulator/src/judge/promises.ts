@@ -45,7 +45,8 @@ export function promisesOf({ store, faults }: Case): Promises {
     // A server that forgot everything answers accordingly. One that lost its latest writes may have
     // lost a release that it had answered, and keep the lock for a holder that is gone.
     release: !leasesJump && !undoes,
-    tokens: store !== 'redlock' && !counterReturns,
+    // A server of Redlock that forgot covers no token; what the others promise is judged apart.
+    tokens: store === 'redlock' ? !forgets : !counterReturns,
     order: store !== 'poll' && store !== 'redlock' && !forgets && !leasesJump && !away,
     // Set back by an hour, the clock makes the lease of a dead holder last an hour more.
     liveness: !leasesJump || steps.every((byMs) => byMs > 0),

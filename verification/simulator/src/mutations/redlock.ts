@@ -28,23 +28,9 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     scenario: 'given-up-vote',
   },
   {
-    name: 'redlock-given-up-vote-renewed-before',
-    breaks:
-      'A vote that a withdrawal will end renews no lease, though the renewal left before the refusal came',
-    edits: [
-      {
-        file: 'stores/redis/requests.js',
-        find: 'this.#wasGivenUp || this.#round.inDoubt.isGivenUp(this.claimId)',
-        replace: 'this.#wasGivenUp',
-      },
-    ],
-    store: 'redlock',
-    scenario: 'given-up-renewal',
-  },
-  {
     name: 'redlock-owed-vote-renewed',
     breaks: 'A vote that was not taken back yet renews no lease',
-    edits: [inRedlock('renewal-round.js', "result.outcome !== 'renewed' || !isOwed", 'true')],
+    edits: [inRedlock('renewal-round.js', "result.outcome !== 'renewed' || !isPending", 'true')],
     store: 'redlock',
     scenario: 'owed-vote',
   },
@@ -74,5 +60,23 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     ],
     store: 'redlock',
     scenario: 'failed-retraction',
+  },
+  {
+    name: 'redlock-votes-alone',
+    breaks: 'A grant needs a majority of seals: votes alone are no token',
+    edits: [
+      inRedlock(
+        'node-vote.js',
+        "return this.state.is === 'voted' && this.state.token === token;",
+        "return this.state.is === 'voted';",
+      ),
+    ],
+    store: 'redlock',
+  },
+  {
+    name: 'redlock-refused-seal-counts',
+    breaks: 'A server that refused to seal a token does not count as one that sealed it',
+    edits: [inRedlock('node-vote.js', 'refusedAt: result.lastToken', 'token')],
+    store: 'redlock',
   },
 ]

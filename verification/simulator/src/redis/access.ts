@@ -33,7 +33,7 @@ export function openRedisAccess(
 }
 
 /** Notes which actor makes a claim: it is known only in the tick of the attempt. */
-export function noting<F extends boolean>(store: Store<F>, claimants: Claimants): Store<F> {
+export function noting(store: Store, claimants: Claimants): Store {
   const attempt = store.attempt.bind(store)
   store.attempt = (claim, options) => {
     claimants.sent(claim.lock, claim.id)

@@ -6,6 +6,7 @@ import type { Claim, HolderInfo, Owner } from 'holdfast/store'
 import { isLockError } from 'holdfast'
 import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
 import type { Runtime } from '../runtime.js'
+import type { TokenLog } from '../redlock/token-log.js'
 import type { Truth } from '../server/truth.js'
 import { lockOf } from './peer.js'
 import type { CommonTombstones } from './tombstones.js'
@@ -14,6 +15,7 @@ import type { CommonTombstones } from './tombstones.js'
 export interface Keyspace {
   readonly rule: Runtime['rule']
   readonly truth: Truth
+  readonly tokens: TokenLog
   /** Where each waiter listens: it is kept with the waiter. */
   readonly channels: Map<string, string>
   tombstones(key: string): CommonTombstones
@@ -130,7 +132,7 @@ function holderWords({
   ].map(String)
 }
 
-const VERBS = { a: attempt, r: renew, w: withdraw, t: retract }
+const VERBS = { a: attempt, r: renew, w: withdraw, t: retract, s: seal }
 
 function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
   const { state, turn } = space.begin(key)
@@ -149,6 +151,7 @@ function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
     }
     const { token, tokens, ttlMs, alreadyGranted, remainingMs } = answer
     space.truth.reserved(id, tokens)
+    space.tokens.note('vote', claim.lock, id, token)
     if (wasIdle && claim.weight === claim.capacity) return `n${token}`
     return `g ${Number(alreadyGranted)} ${token} ${tokens} ${ttlMs.toFixed(3)} ${remainingMs.toFixed(3)}`
   } catch (error) {
@@ -160,10 +163,13 @@ function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
 
 function renew(space: Keyspace, { key, id, shape }: Item): string {
   const { state, turn } = space.begin(key)
-  const [ttlMs, owner] = shape as [number, string]
+  const [ttlMs, owner, token] = shape as [number, string, number?]
   const renewal = { lock: lockOf(key), id, ttlMs, owner: JSON.parse(owner) as Owner }
   const answer = space.rule.renew(state, renewal, turn)
-  if (answer.outcome === 'renewed') return 'r'
+  if (answer.outcome === 'renewed') {
+    if (token !== undefined) raiseToken(state, id, token)
+    return 'r'
+  }
   if (answer.outcome === 'lost' && answer.reason === 'stolen') {
     return `s ${answer.stealReason === undefined ? '' : JSON.stringify(answer.stealReason)}`
   }
@@ -187,6 +193,25 @@ function retract(space: Keyspace, { key, id }: Item): string {
   space.rule.withdraw(state, { lock: lockOf(key), id, ttlMs: 0 }, turn)
   state.tombstones.delete(id)
   return 'released'
+}
+
+/** Decides as `scripts/parts/seal.lua` does. */
+function seal(space: Keyspace, { key, id, shape }: Item): string {
+  const { state, turn } = space.begin(key)
+  space.rule.settle(state, turn)
+  const holder = state.holders.get(id)
+  if (!holder || holder.stolen) return 'absent'
+  const token = shape[0] as number
+  if (token > state.lastToken) raiseToken(state, id, token)
+  else if (token !== holder.token) return `behind ${state.lastToken}`
+  space.tokens.note('seal', lockOf(key), id, BigInt(token))
+  return 'sealed'
+}
+
+function raiseToken(state: LockState, id: string, token: number): void {
+  state.lastToken = Math.max(state.lastToken, token)
+  const holder = state.holders.get(id)
+  if (holder) state.holders.set(id, { ...holder, token })
 }
 
 function claimOf(

@@ -9,6 +9,7 @@ import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/g
 import type { Runtime } from '../runtime.js'
 import { Host } from '../server/host.js'
 import type { Access, Customer, Service } from '../server/service.js'
+import { TokenLog } from '../redlock/token-log.js'
 import type { Truth } from '../server/truth.js'
 import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
@@ -22,6 +23,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   readonly hosts: readonly Host[]
   readonly truth: Truth
   readonly rule: Runtime['rule']
+  readonly tokens = new TokenLog()
   readonly channels = new Map<string, string>()
   life = 0
   readonly #runtime: Runtime
@@ -56,6 +58,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
         this.#locks = new Map()
         this.#tombstones.clear()
         truth.forgetAll()
+        this.tokens.startLife()
       },
       onCopy: () => (this.#replica = structuredClone(this.#locks)),
       onFailover: () => this.#becomeReplica(),
@@ -143,6 +146,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   #becomeReplica(): void {
     this.#locks = this.#replica
     this.truth.setBack()
+    this.tokens.startLife()
     for (const key of this.#locks.keys()) this.look(key)
   }
 

@@ -9,6 +9,7 @@ import type { RedisServer } from '../redis/server.js'
 import type { Access, Customer, Service } from '../server/service.js'
 import type { Host } from '../server/host.js'
 import type { Link } from '../world/link.js'
+import type { TokenMark } from './token-log.js'
 import { VoteTruth } from './vote-truth.js'
 
 export class RedlockService implements Service {
@@ -21,7 +22,14 @@ export class RedlockService implements Service {
     this.#nodes = nodes
     this.#runtime = runtime
     this.hosts = nodes.map(({ host }) => host)
-    this.truth = new VoteTruth(nodes.map(({ truth }) => truth))
+    this.truth = new VoteTruth(
+      nodes.map(({ truth }) => truth),
+      nodes.map(({ tokens }) => tokens),
+    )
+  }
+
+  get tokenLogs(): readonly (readonly TokenMark[])[] {
+    return this.#nodes.map(({ tokens }) => tokens.marks)
   }
 
   open({ process, links, dice, requestTimeoutMs, claimants }: Customer): Access {

@@ -1,15 +1,18 @@
 /**
  * What a majority of the servers held: a lease begins with the vote that makes the majority, and
- * ends with the one that breaks it. What servers granted to withdrawn claims is judged for each of
- * them.
+ * ends with the one that breaks it. Grants of servers to withdrawn claims are judged for each
+ * server.
  */
+import type { TokenLog } from './token-log.js'
 import type { HeldTruth, ServerHold, Truth } from '../server/truth.js'
 
 export class VoteTruth implements HeldTruth {
   readonly #nodes: readonly Truth[]
+  readonly #tokens: readonly TokenLog[]
 
-  constructor(nodes: readonly Truth[]) {
+  constructor(nodes: readonly Truth[], tokens: readonly TokenLog[]) {
     this.#nodes = nodes
+    this.#tokens = tokens
   }
 
   get all(): ServerHold[] {
@@ -19,7 +22,10 @@ export class VoteTruth implements HeldTruth {
       if (votes) votes.push(vote)
       else byClaim.set(vote.claimId, [vote])
     }
-    return [...byClaim.values()].flatMap((votes) => majorities(votes, this.#quorum))
+    return [...byClaim.values()].flatMap((votes) => {
+      const token = this.#tokenOf(votes[0]?.claimId)
+      return majorities(votes, this.#quorum).map((hold) => ({ ...hold, token, tokens: 1 }))
+    })
   }
 
   get risen(): ServerHold[] {
@@ -28,7 +34,7 @@ export class VoteTruth implements HeldTruth {
 
   /**
    * A server that cannot be reached when its client closes keeps a vote for a TTL, and one vote
-   * keeps nobody out.
+   * keeps no claim out.
    */
   leftOver(goneMs: number): ServerHold[] {
     const votes = this.#nodes.flatMap((node) => node.leftOver(goneMs))
@@ -41,15 +47,28 @@ export class VoteTruth implements HeldTruth {
     return this.#nodes.filter((node) => node.holds(claimId)).length >= this.#quorum
   }
 
+  /** The token that a majority sealed last for the claim. */
+  #tokenOf(claimId: string | undefined): bigint | undefined {
+    const servers = new Map<bigint, Set<number>>()
+    for (const [server, { marks }] of this.#tokens.entries()) {
+      for (const mark of marks) {
+        if (mark.claimId !== claimId) continue
+        const sealed = servers.get(mark.token) ?? new Set()
+        servers.set(mark.token, sealed.add(server))
+      }
+    }
+    let last: bigint | undefined
+    for (const [token, { size }] of servers)
+      if (size >= this.#quorum && (last === undefined || token > last)) last = token
+    return last
+  }
+
   get #quorum(): number {
     return Math.floor(this.#nodes.length / 2) + 1
   }
 }
 
-/** Those of the servers have nothing to do with each other. */
-const NO_TOKEN = { token: undefined, tokens: 1 }
-
-/** From when to when so many of the votes of one claim stood. No two of a server overlap. */
+/** From when to when a majority of the votes of one claim stood. No two of a server overlap. */
 function majorities(votes: readonly ServerHold[], quorum: number): ServerHold[] {
   const changes = votes
     .flatMap((vote) => [
@@ -62,7 +81,7 @@ function majorities(votes: readonly ServerHold[], quorum: number): ServerHold[] 
   let standing = 0
   for (const { atMs, by, vote } of changes) {
     standing += by
-    if (by > 0 && standing === quorum) found.push({ ...vote, startMs: atMs, ...NO_TOKEN })
+    if (by > 0 && standing === quorum) found.push({ ...vote, startMs: atMs })
     if (by > 0 || standing !== quorum - 1) continue
     const hold = found.at(-1)
     if (hold) Object.assign(hold, { endMs: atMs, ended: vote.ended })

@@ -70,15 +70,6 @@ export const REDLOCK_SCENARIOS: readonly Scenario[] = [
     seed: 78,
     cut: cut(0, 2, 2060, 400),
   }),
-  givenUp({
-    name: 'given-up-renewal',
-    about:
-      'The same, where the renewal is on its way already when the client learns that the attempt was refused',
-    atMs: 1850,
-    requestTimeoutMs: 1200,
-    seed: 8,
-    cut: { ...cut(0, 2, 1917.7, 622), holds: true },
-  }),
   {
     name: 'owed-vote',
     about:

@@ -89,7 +89,7 @@ function noTimer(): never {
   throw new Error('A store starts no timers.')
 }
 
-function withoutWakeUps(store: Store<true>): Store<true> {
+function withoutWakeUps(store: Store): Store {
   return new Proxy(store, {
     get(target, name) {
       if (name === 'traits') return { ...target.traits, wakeUp: 'poll' }

@@ -35,7 +35,7 @@ export type WakeSender = (grant: PushedGrant | undefined) => void
 export interface StoreServer {
   readonly host: Host
   readonly truth: Truth
-  readonly store: Store<true>
+  readonly store: Store
   subscribe(claim: Claim, send: WakeSender): void
   unsubscribe(claimId: string): void
 }
@@ -50,9 +50,9 @@ export interface RemoteStoreOptions {
   readonly claimants: Claimants
 }
 
-export class RemoteStore implements Store<true> {
+export class RemoteStore implements Store {
   readonly name: string
-  readonly traits: Traits<true>
+  readonly traits: Traits
   readonly #process: Process
   readonly #link: Link
   readonly #server: StoreServer
@@ -136,7 +136,7 @@ export class RemoteStore implements Store<true> {
    * Sends a request and waits for its answer. The server looks at the locks that it touched once it
    * is done.
    */
-  #call<T>(verb: string, locks: readonly string[], handle: (store: Store<true>) => T): Promise<T> {
+  #call<T>(verb: string, locks: readonly string[], handle: (store: Store) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = this.#process.timer(this.#requestTimeoutMs, () =>
         reject(this.#unknown(verb, 'no answer came')),
@@ -153,7 +153,7 @@ export class RemoteStore implements Store<true> {
   #exchange<T>(
     verb: string,
     locks: readonly string[],
-    handle: (store: Store<true>) => T,
+    handle: (store: Store) => T,
     settle: (answer: Answer<T>) => void,
   ): void {
     const lane = this.#link.lane()

@@ -14,13 +14,13 @@ import type { Truth } from './truth.js'
  * Makes the store that a server runs, with the clock of the server's machine. Its verbs must answer
  * at once.
  */
-export type StoreModel = (clock: MachineClock) => Store<true>
+export type StoreModel = (clock: MachineClock) => Store
 
 export class Server implements Service, StoreServer {
   readonly host: Host
   readonly hosts: readonly Host[]
   readonly truth: Truth
-  #store: Store<true>
+  #store: Store
   readonly #subscriptions = new Map<string, () => void>()
 
   constructor(agenda: Agenda, clock: MachineClock, model: StoreModel, truth: Truth) {
@@ -44,7 +44,7 @@ export class Server implements Service, StoreServer {
     }
   }
 
-  get store(): Store<true> {
+  get store(): Store {
     return this.#store
   }
 

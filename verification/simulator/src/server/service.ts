@@ -7,6 +7,7 @@ import type { Claimants } from '../workload/claimants.js'
 import type { Dice } from '@holdfast/workload'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
+import type { TokenMark } from '../redlock/token-log.js'
 import type { Host } from './host.js'
 import type { HeldTruth } from './truth.js'
 
@@ -33,5 +34,7 @@ export interface Access {
 export interface Service {
   readonly hosts: readonly Host[]
   readonly truth: HeldTruth
+  /** Where tokens come from several servers: those that each voted with and sealed. */
+  readonly tokenLogs?: readonly (readonly TokenMark[])[]
   open(customer: Customer): Access
 }

@@ -12,6 +12,7 @@ import { STORES } from '../stores.js'
 import { renewedAfterLoss } from './forgotten.js'
 import type { Finding, Judgement, Verdict } from './judgement.js'
 import { announcementsOf } from './announcements.js'
+import { overtakenWrites } from './overtaken-writes.js'
 
 /** What a checker is asked for; what of it was promised is decided afterwards. */
 const ALL = { exclusion: true, tokens: true, held: true, release: true, counter: true } as const
@@ -53,6 +54,7 @@ export function judge(
   const found: Omit<Finding, 'promised'>[] = [
     ...checkHistory(events, { promised }).map(named),
     ...renewedAfterLoss(story.holds, events, chronicle.losses, STORES[store].ttlMs),
+    ...(fenced ? overtakenWrites(story.holds, events) : []),
     ...notes.flatMap((note) =>
       note.note === 'breach' ? [plain(note.property as Property, note.message, note.key)] : [],
     ),

@@ -1,13 +1,13 @@
 /**
  * The votes on one claim, from its first attempt to its end.
  *
- * One try asks all nodes at once. A majority whose votes still last is a grant. Otherwise every
- * vote is taken back, so that two who split the votes do not keep each other out; when nobody has
- * the majority, the try is repeated after a random pause. A vote that comes after its try has ended
- * is taken back, too.
+ * One try asks all nodes at once. A majority that seals a token while its votes last is a grant.
+ * Otherwise the client retracts every vote, so that two claims that split the votes do not keep
+ * each other out. When no claim has the majority, the client tries again after a random pause. A
+ * vote that comes after its try has ended is retracted, too.
  *
  * Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), with the elapsed time
- * on the monotonic clock.
+ * on the monotonic clock, and with tokens (`token-seal.ts`).
  */
 import { settlesWithin } from '../../clock/with-timeout.js'
 import { LockUsageError } from '../../errors.js'
@@ -15,44 +15,35 @@ import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
 import { lookAt } from './look.js'
 import { quorumOf, type Panel } from './node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'
+import { isOpen, isWithdrawn, refusalOf } from './outcome.js'
 import { driftMs, reachedBy } from './quorum.js'
-import { isBuried, isDecided, refusalOf } from './outcome.js'
+import { VoteRound } from './vote-round.js'
 
-/**
- * How often votes that were split are tried for again in one attempt. After that it is the caller
- * who comes back.
- */
+/** How many tries one attempt makes when votes are split. After that the caller tries again. */
 const ROUNDS = 8
-/**
- * The pause before the next try is random, up to this times two to the number of tries, in
- * milliseconds.
- */
+/** The pause before the next try is random, up to this times 2^tries, in milliseconds. */
 const PAUSE_MS = 4
 const LONGEST_PAUSE_MS = 64
 
 export class ClaimVote {
   /** As it was attempted last, or as it is since its downgrade. */
   claim: Claim
-  /**
-   * A majority was found, and the caller was told. From then on no vote is taken back before the
-   * withdrawal.
-   */
-  held = false
-  /**
-   * When the lease ends on our clock: as the caller was told, and as renewals have moved it since.
-   */
+  /** The token of the grant. It stays the claim's token for good. */
+  #token: bigint | undefined
+  /** The caller has the grant. From then on no vote is retracted before the withdrawal. */
+  #held = false
+  /** When the lease ends on the client's clock: as the caller knows it, moved by renewals since. */
   #endMs = Infinity
   readonly #panel: Panel
   readonly #votes: readonly NodeVote[]
   readonly #onOver: () => void
-  /** Attempts of one claim go one after the other, or one would take back what the other counts. */
+  /** Attempts of one claim run one after the other, or one would retract what the other counts. */
   #last: Promise<unknown> = Promise.resolve()
   #attempts = 0
-  #trying = false
+  #round: VoteRound | undefined
   #withdrawn = false
   /** Nodes that may not have heard of its downgrade, and keep readers out until they have. */
   #unacknowledged: Set<number> = new Set()
-  #onChange: (() => void) | undefined
 
   /** @param onOver called when nothing of it is left: it can be forgotten */
   constructor(claim: Claim, panel: Panel, onOver: () => void) {
@@ -64,9 +55,14 @@ export class ClaimVote {
     )
   }
 
-  /** Whether nothing of it is left anywhere, nor on its way. */
+  /** The token of the grant, while the claim is held. */
+  get token(): bigint | undefined {
+    return this.#held ? this.#token : undefined
+  }
+
+  /** Whether nothing of it is left on any node, nor in flight. */
   get over(): boolean {
-    return this.#attempts === 0 && !this.held && !this.#votes.some(({ isOpen }) => isOpen)
+    return this.#attempts === 0 && !this.#held && !this.#votes.some(({ isOpen }) => isOpen)
   }
 
   attempt(claim: Claim): Promise<AttemptResult> {
@@ -83,14 +79,14 @@ export class ClaimVote {
 
   /**
    * Ends the vote, because the claim is withdrawn from all nodes. Returns the nodes whose votes the
-   * lease rests on, or undefined if the claim was not granted. A vote that is still being asked
-   * for, from a node that lost its data, is not among them: it may begin after the lease has ended.
+   * lease rests on, or undefined if the claim was not granted. A node that lost its data and is
+   * asked for its vote is not among them: that vote may begin after the lease has ended.
    */
   withdraw(): ReadonlySet<number> | undefined {
-    const votes = this.held ? this.#voters() : undefined
+    const votes = this.#held ? this.#voters() : undefined
     this.#withdrawn = true
-    this.held = false
-    this.#onChange?.()
+    this.#held = false
+    this.#round?.end()
     return votes
   }
 
@@ -98,12 +94,12 @@ export class ClaimVote {
     return new Set(this.#votes.flatMap(({ hasVoted }, node) => (hasVoted ? [node] : [])))
   }
 
-  /** Asks a node again that has lost its vote, for a claim that holds the majority. */
+  /** Asks a node again that lost its vote for a held claim. It seals the token again. */
   restoreVote(index: number): void {
-    if (this.held) this.#votes[index]?.askAnew(this.claim)
+    if (this.#held) this.#votes[index]?.askAgain(this.claim)
   }
 
-  /** A majority has renewed the lease. From here on it ends at `endMs` of our clock. */
+  /** A majority has renewed the lease. It ends at `endMs` of the client's clock now. */
   renewed(endMs: number): void {
     this.#endMs = endMs
   }
@@ -116,10 +112,10 @@ export class ClaimVote {
     this.#unacknowledged = unacknowledged
   }
 
-  /** Tells a node again of the downgrade that it may have missed. */
+  /** Sends a node the downgrade again that it may have missed. */
   async resendDowngrade(index: number): Promise<void> {
     const node = this.#panel.nodes[index]
-    if (!node || !this.held || !this.#unacknowledged.has(index)) return
+    if (!node || !this.#held || !this.#unacknowledged.has(index)) return
     try {
       await node.store.downgrade(this.claim)
       this.#unacknowledged.delete(index)
@@ -130,29 +126,45 @@ export class ClaimVote {
 
   async #attempt(claim: Claim): Promise<AttemptResult> {
     const startMs = this.#panel.clock.monotonicMs()
-    if (!this.held) this.claim = claim
-    for (let round = 1; ; round += 1) {
-      // The nodes do not remember every withdrawal for long of which they were told that nothing
-      // comes after it.
+    if (!this.#held) this.claim = claim
+    for (let tries = 1; ; tries += 1) {
+      // The nodes may forget a withdrawal soon when no attempt was in flight.
       if (this.#withdrawn) return { outcome: 'withdrawn' }
-      const timedOutMs = await this.#try()
+      const round = new VoteRound(this.claim, this.#votes, this.#panel, this.token)
+      this.#round = round
+      const { token, timedOutMs } = await round.run()
       // Only here: a vote that came since the try was decided counts as well.
-      this.#trying = false
+      this.#round = undefined
       if (this.#withdrawn) return { outcome: 'withdrawn' }
-      const granted = this.#grant(startMs)
+      if (this.#hasLapsed()) {
+        this.#held = false
+        await this.#retract()
+        return { outcome: 'withdrawn' }
+      }
+      const granted = this.#grant(startMs, token)
       if (granted) return granted
       const states = this.#states
-      // Whoever is told that the lease has ended does not withdraw it.
-      if (isBuried(states)) this.held = false
-      // Of a claim that is held already each vote counts, whoever has not answered this time.
-      const hadVotes = !this.held && (await this.#takeBack())
+      // A caller that learns that the lease has ended does not withdraw it.
+      if (isWithdrawn(states)) this.#held = false
+      // The votes of a claim that is held count, even those of nodes that did not answer this time.
+      const hadVotes = !this.#held && (await this.#retract())
       const nowMs = this.#panel.clock.monotonicMs()
       const elapsedMs = nowMs - startMs
-      const refusal = refusalOf(states, { claim, nowMs, elapsedMs, timedOutMs })
+      const { maxClockDifferenceMs } = this.#panel
+      const failed = {
+        claim,
+        isHeld: this.#held,
+        nowMs,
+        elapsedMs,
+        token: this.#held ? undefined : token,
+        timedOutMs,
+        maxClockDifferenceMs,
+      }
+      const refusal = refusalOf(states, failed)
       const again =
-        hadVotes && refusal.outcome === 'busy' && round < ROUNDS && elapsedMs < claim.ttlMs / 4
+        hadVotes && refusal.outcome === 'busy' && tries < ROUNDS && elapsedMs < claim.ttlMs / 4
       if (!again || (await this.#isHeldByAnother())) return refusal
-      await this.#pause(round)
+      await this.#pause(tries)
     }
   }
 
@@ -160,63 +172,54 @@ export class ClaimVote {
     return this.#votes.map(({ state }) => state)
   }
 
-  /** How long a try waits for its votes: after that nothing would be left of the lease. */
-  get #limitMs(): number {
-    const { ttlMs } = this.claim
-    return Math.min(this.#panel.nodeTimeoutMs, ttlMs - driftMs(ttlMs))
-  }
-
   /**
-   * Asks all nodes and waits until it is decided. Gives how long that was, if it was as long as it
-   * may be.
+   * Whether a majority no longer has the token of a claim that is held, though it votes for the
+   * claim again. The lease has ended there, and other claims may have got larger tokens since.
    */
-  #try(): Promise<number | undefined> {
-    const { clock } = this.#panel
-    this.#trying = true
-    for (const vote of this.#votes) vote.ask(this.claim)
-    return new Promise((resolve) => {
-      const end = (timedOutMs?: number): void => {
-        timer.cancel()
-        this.#onChange = undefined
-        resolve(timedOutMs)
-      }
-      const limitMs = this.#limitMs
-      const timer = clock.timer(limitMs, () => end(limitMs))
-      this.#onChange = () => {
-        if (this.#withdrawn || isDecided(this.#states)) end()
-      }
-      this.#onChange()
-    })
+  #hasLapsed(): boolean {
+    const token = this.token
+    if (token === undefined) return false
+    const quorum = quorumOf(this.#panel)
+    const voted = this.#votes.filter(({ state }) => state.is === 'voted').length
+    const possible = this.#votes.filter(({ state }) => isOpen(state)).length
+    const sealed = this.#votes.filter((vote) => vote.hasSealed(token)).length
+    return voted >= quorum && sealed + possible < quorum
   }
 
-  /** The grant, if a majority gives it and it still lasts. */
-  #grant(startMs: number): Granted | undefined {
+  /** Returns the grant, if a majority gives it and it still lasts. */
+  #grant(startMs: number, token: bigint | undefined): Granted | undefined {
+    if (token === undefined) return undefined
     const { clock } = this.#panel
     const quorum = quorumOf(this.#panel)
     const { ttlMs } = this.claim
-    const votes = this.#votes.flatMap(({ state }) => (state.is === 'voted' ? [state] : []))
+    const votes = this.#votes.flatMap((vote) =>
+      vote.state.is === 'voted' && vote.hasSealed(token) ? [vote.state] : [],
+    )
     const reachedMs = reachedBy(
       votes.map((vote) => vote.endMs),
       quorum,
     )
     const nowMs = clock.monotonicMs()
     if (reachedMs === undefined) return undefined
-    // New only if this very attempt made it: else the caller must not count from when it asked, and
-    // the end that it was told stands, though answers that came quicker now, or votes that came
-    // late, would let it seem later.
+    // It is new only if this very attempt made it. Otherwise the caller must not count from when it
+    // asked, and the known end stands: quicker answers, or votes that came late, would move it.
     const made = votes.filter(
       ({ newSince }) => newSince !== undefined && newSince >= startMs,
     ).length
     const alreadyGranted = made < quorum
     const endMs = alreadyGranted ? Math.min(reachedMs, this.#endMs) : reachedMs
     if (endMs - driftMs(ttlMs) <= nowMs) return undefined
-    // An old vote may still be among those that were heard now, and says less than was proven: it
-    // is passed on, not kept.
-    if (!alreadyGranted || !this.held) this.#endMs = endMs
-    this.held = true
+    // An old vote may be among those that answered now, and prove less than is known: its end is
+    // returned, not kept.
+    if (!alreadyGranted || !this.#held) this.#endMs = endMs
+    if (this.#held && token !== this.#token) {
+      throw new Error(`The token of "${this.claim.lock}" changed from ${this.#token} to ${token}`)
+    }
+    this.#token = token
+    this.#held = true
     return {
       outcome: 'granted',
-      token: undefined,
+      token,
       tokens: 1,
       ttlMs,
       alreadyGranted,
@@ -224,11 +227,8 @@ export class ClaimVote {
     }
   }
 
-  /**
-   * Takes back what was voted, and says whether there was any. Does not wait for a slow node for
-   * long.
-   */
-  async #takeBack(): Promise<boolean> {
+  /** Retracts the votes, and returns whether there were any. Does not wait long for a slow node. */
+  async #retract(): Promise<boolean> {
     const voted = this.#votes.filter(({ state }) => state.is === 'voted')
     if (voted.length === 0) return false
     const { clock, nodeTimeoutMs } = this.#panel
@@ -242,7 +242,7 @@ export class ClaimVote {
       const info = await lookAt(this.#panel, this.claim.lock)
       return info !== undefined && info.holders.some(({ claimId }) => claimId !== this.claim.id)
     } catch {
-      // Too few nodes can be asked: whoever comes back later will see.
+      // Too few nodes answer: the next attempt will see.
       return true
     }
   }
@@ -254,19 +254,19 @@ export class ClaimVote {
   }
 
   #changed(vote: NodeVote): void {
-    // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes in any
-    // case.
-    if (!this.held && !this.#withdrawn) this.#tidy(vote)
-    // What was left of the try before this one is gone from there now, and nothing can overtake the
-    // new question.
-    if (this.#trying && !this.#withdrawn && vote.state.is === 'idle') vote.ask(this.claim)
-    this.#onChange?.()
+    // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes anyway.
+    if (!this.#held && !this.#withdrawn) this.#tidy(vote)
+    // The vote of an earlier try is gone from there now, and nothing can overtake the next request.
+    if (this.#round && !this.#withdrawn && vote.state.is === 'idle') vote.ask(this.claim)
+    // A vote that came late, or again after the node had lost its data.
+    if (this.token !== undefined) vote.seal(this.claim, this.token)
+    this.#round?.advance()
     if (this.over) this.#onOver()
   }
 
   #tidy(vote: NodeVote): void {
     const { state } = vote
-    if (state.is === 'voted' && !this.#trying) void vote.retract(this.claim)
+    if (state.is === 'voted' && !this.#round) void vote.retract(this.claim)
     // Wrong use was refused before anything was done.
     if (state.is === 'failed' && !(state.error instanceof LockUsageError))
       vote.withdrawLater(this.claim)

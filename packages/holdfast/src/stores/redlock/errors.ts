@@ -1,6 +1,5 @@
 /**
- * The errors of a store made of stores. What each node said is the cause of what all of them
- * together say.
+ * The errors of a store made of stores. The cause of an error holds the errors of the nodes.
  */
 import {
   isLockError,
@@ -14,29 +13,29 @@ import { majorityOf } from './quorum.js'
 
 export const STORE_NAME = 'redlock'
 
-/** Any failure of one node, as an error of Holdfast. */
+/** Returns any failure of one node as an error of Holdfast. */
 export function asLockError(error: unknown): LockError {
   if (isLockError(error)) return error
   const message = error instanceof Error ? error.message : String(error)
   return new StoreUnavailableError(message, { store: STORE_NAME, cause: error })
 }
 
-export function silent(timeoutMs: number): StoreUnavailableError {
+export function noAnswer(timeoutMs: number): StoreUnavailableError {
   return new StoreUnavailableError(`no answer within ${Math.round(timeoutMs)} ms`, {
     store: STORE_NAME,
   })
 }
 
-export function owing(): StoreUnavailableError {
+export function withdrawalPending(): StoreUnavailableError {
   return new StoreUnavailableError('it has not confirmed an earlier withdrawal yet', {
     store: STORE_NAME,
   })
 }
 
 /**
- * Too few nodes answered to know, or those that did disagree. `failures` are what the others said,
- * by their place in the list of clients. When all of them are alike, such as a wrong password
- * everywhere, so is the whole.
+ * Too few nodes answered, or those that did disagree. When all failures have one cause, such as a
+ * wrong password everywhere, the error has its code.
+ * @param failures by the place of the node in the list of clients
  */
 export function noMajority(
   what: string,
@@ -67,6 +66,28 @@ export function noMajority(
   )
 }
 
+/** @param tokens what each node voted with, by its place in the list of clients */
+export function clocksApart(
+  lock: string,
+  tokens: readonly (bigint | undefined)[],
+  maxClockDifferenceMs: number,
+): StoreUnavailableError {
+  const clocks = tokens.flatMap((token, index) =>
+    token === undefined ? [] : [`node ${index + 1}: ${timeOf(token)}`],
+  )
+  return new StoreUnavailableError(
+    `Redlock: no majority of the servers has clocks within ${maxClockDifferenceMs} ms of each other ` +
+      `(maxClockDifferenceMs), so "${lock}" gets no fencing token (${clocks.join('; ')}). ` +
+      'Synchronise the clocks of the servers, with NTP for instance.',
+    { code: 'STORE_CONFIG', lock, store: STORE_NAME },
+  )
+}
+
+/** A token is a time of the server's clock in microseconds, or the last token plus one. */
+function timeOf(token: bigint): string {
+  return new Date(Number(token / 1000n)).toISOString()
+}
+
 export function tooLate(
   what: 'granted' | 'renewed',
   lock: string,
@@ -74,8 +95,8 @@ export function tooLate(
   elapsedMs: number,
 ): StoreUnavailableError {
   return new StoreUnavailableError(
-    `Redlock: a majority ${what} "${lock}", but after ${Math.round(elapsedMs)} ms nothing was left of its TTL of ${ttlMs} ms. ` +
-      'Use a longer TTL, or nodes that are nearer.',
+    `Redlock: a majority ${what} "${lock}", but after ${Math.round(elapsedMs)} ms nothing was left ` +
+      `of its TTL of ${ttlMs} ms. Use a longer TTL, or nodes that are nearer.`,
     { lock, store: STORE_NAME },
   )
 }

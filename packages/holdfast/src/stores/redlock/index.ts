@@ -2,8 +2,8 @@
  * `holdfast/redlock`: locks over several independent Redis servers, so that they outlive the loss
  * of some of them.
  *
- * Who holds a majority of the servers holds the lock. There are no fencing tokens and no queue;
- * what that means, and what to use instead, is in docs/stores/redlock.md.
+ * A claim that holds a majority of the servers holds the lock. A majority also seals its fencing
+ * token. There is no queue; docs/stores/redlock.md says what follows from that.
  */
 import { systemClock, systemRandom, type Clock, type Random } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
@@ -18,14 +18,13 @@ export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/clien
 
 export interface RedlockStoreOptions {
   /**
-   * One client for each server, ioredis or node-redis, mixed as you like. At least three, and
-   * servers that know nothing of each other: no replicas, no Cluster. The same servers for all
-   * programs that are to exclude each other. An odd number is best, since a fourth server helps no
-   * more than three; an even one is allowed, since servers are safely added and removed one at a
-   * time only.
+   * One client for each server, ioredis or node-redis, mixed as you like. At least three
+   * independent servers: no replicas, no Cluster. All programs that exclude each other use the same
+   * servers. An odd number is best, since a fourth server helps no more than three. An even number
+   * is allowed, since it is safe to add and remove servers one at a time only.
    */
   readonly clients: readonly RedisClient[]
-  /** Stands before every key. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
+  /** Prefix of every key. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
   /**
    * How long a server may take to answer before the others decide without it, in milliseconds.
@@ -37,6 +36,12 @@ export interface RedlockStoreOptions {
    * 5 000.
    */
   readonly requestTimeoutMs?: number
+  /**
+   * How far apart the clocks of the servers that make a majority may be, in milliseconds. A claim
+   * whose servers' clocks are further apart is refused (`STORE_CONFIG`), since its token would run
+   * far ahead of the other clocks. Default 10 000, at most 60 000.
+   */
+  readonly maxClockDifferenceMs?: number
   /** Time, for simulations. */
   readonly clock?: Clock
   /** Randomness, for simulations. */
@@ -45,18 +50,20 @@ export interface RedlockStoreOptions {
 
 const FEWEST_NODES = 3
 const LONGEST_TIMEOUT_MS = 3_600_000
+/** As long as a server remembers the last token of a lock after its clock has passed it. */
+const LARGEST_CLOCK_DIFFERENCE_MS = 60_000
 
 /**
  * Makes a store on independent Redis servers. Nothing is sent before the store is used.
  * @throws LockUsageError for fewer than three clients, for one client twice, for one of Sentinels
  * or of a Cluster, or when an option makes no sense.
  */
-export function redlockStore(options: RedlockStoreOptions): Store<false> {
+export function redlockStore(options: RedlockStoreOptions): Store {
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw usage('it needs options, such as { clients }.')
   }
   const { clients, nodeTimeoutMs = 500, prefix, requestTimeoutMs } = options
-  const { clock = systemClock, random = systemRandom } = options
+  const { maxClockDifferenceMs = 10_000, clock = systemClock, random = systemRandom } = options
   if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {
     throw usage(
       `clients must be a list of at least ${FEWEST_NODES} clients, one for each independent server. ` +
@@ -73,12 +80,19 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
     )
   ) {
     throw usage(
-      'clients has one of Sentinels or of a Cluster. A vote must not be lost to a failover: use independent servers, ' +
-        'or redisStore for those.',
+      'clients has one of Sentinels or of a Cluster. A vote must not be lost to a failover: ' +
+        'use independent servers, or redisStore for those.',
     )
   }
   if (!Number.isFinite(nodeTimeoutMs) || nodeTimeoutMs < 1 || nodeTimeoutMs > LONGEST_TIMEOUT_MS) {
     throw usage(`nodeTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  }
+  if (
+    !Number.isFinite(maxClockDifferenceMs) ||
+    maxClockDifferenceMs < 1 ||
+    maxClockDifferenceMs > LARGEST_CLOCK_DIFFERENCE_MS
+  ) {
+    throw usage(`maxClockDifferenceMs must be a number from 1 to ${LARGEST_CLOCK_DIFFERENCE_MS}.`)
   }
   const settings = {
     clock,
@@ -90,7 +104,7 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
     const store = openRedis({ client, ...settings })
     return { store, withdrawals: new PendingWithdrawals(store, clock) }
   })
-  return new RedlockStore({ nodes, clock, random, nodeTimeoutMs })
+  return new RedlockStore({ nodes, clock, random, nodeTimeoutMs, maxClockDifferenceMs })
 }
 
 function usage(message: string): LockUsageError {

@@ -1,7 +1,7 @@
 /**
- * Looking at locks. A claim is shown as a holder when a majority of the nodes says so: votes of a
- * try that is under way, and what a node kept that was away, are no leases. The nodes are looked at
- * one by one, not in one moment.
+ * Inspects locks. A claim is shown as a holder when a majority of the nodes shows it: votes of a
+ * try in progress, and old votes of a node that was away, are no leases. The nodes answer one by
+ * one, not at one moment.
  */
 import type { HolderInfo, InspectPage, InspectQuery, LockInfo } from '../../store/contract.js'
 import { noMajority } from './errors.js'
@@ -24,7 +24,7 @@ export async function look(panel: Panel, query: InspectQuery): Promise<InspectPa
   }
   const locks: LockInfo[] = []
   let { cursor } = query
-  // Some names may turn out to have no holder: their places on the page go to the next ones.
+  // Names without a holder leave their places on the page to the next ones.
   do {
     const page = await onePage(panel, { ...query, cursor, limit: query.limit - locks.length })
     locks.push(...page.locks)
@@ -35,7 +35,7 @@ export async function look(panel: Panel, query: InspectQuery): Promise<InspectPa
 
 async function onePage(panel: Panel, query: PageQuery): Promise<InspectPage> {
   const pages = await ask(panel, query)
-  // A node whose page ended early says nothing of the names that come after its last one.
+  // A node whose page ended early does not show the names after its last one.
   const ends = pages.flatMap(({ cursor }) => cursor ?? []).sort()
   const end = ends[0]
   const merged = merge(pages, quorumOf(panel)).filter(
@@ -58,7 +58,7 @@ async function ask(panel: Panel, query: InspectQuery, lock?: string): Promise<In
   throw noMajority('the inspection', nodes.length, answers.failures(nodeTimeoutMs), lock)
 }
 
-/** In the order of the names. */
+/** Returns the locks in the order of their names. */
 function merge(pages: readonly InspectPage[], quorum: number): LockInfo[] {
   const byName = new Map<string, LockInfo[]>()
   for (const info of pages.flatMap(({ locks }) => locks)) {
@@ -93,7 +93,7 @@ function mergeLock(infos: readonly LockInfo[], quorum: number): LockInfo | undef
     capacity: info.capacity,
     holders,
     waiters: [],
-    lastToken: undefined,
+    lastToken: largest(holders.map(({ token }) => token)),
   }
 }
 
@@ -111,7 +111,7 @@ function mergeHolder(votes: readonly HolderInfo[], quorum: number): HolderInfo {
         votes.map(({ weight }) => weight),
         quorum,
       ) ?? any.weight,
-    token: undefined,
+    token: agreedToken(votes, quorum),
     heldMs:
       reachedBy(
         votes.map(({ heldMs }) => heldMs),
@@ -125,4 +125,20 @@ function mergeHolder(votes: readonly HolderInfo[], quorum: number): HolderInfo {
     stolen: isStolen,
     ...(isStolen && stealReason !== undefined ? { stealReason } : {}),
   }
+}
+
+/**
+ * A majority sealed the token. A node that voted late shows its vote until the next renewal.
+ * Undefined when too few of the nodes that sealed it answer.
+ */
+function agreedToken(votes: readonly HolderInfo[], quorum: number): bigint | undefined {
+  return votes.find(({ token }) => votes.filter((vote) => vote.token === token).length >= quorum)
+    ?.token
+}
+
+function largest(tokens: readonly (bigint | undefined)[]): bigint | undefined {
+  let found: bigint | undefined
+  for (const token of tokens)
+    if (token !== undefined && (found === undefined || token > found)) found = token
+  return found
 }

@@ -1,28 +1,43 @@
 /**
- * One node's vote on one claim: asked for, given, refused, taken back.
+ * One node's vote on one claim: asked for, given, sealed, refused, retracted.
  *
- * The danger is a request that overtakes another: a vote that is counted must not be undone by a
- * message that was sent before it. So each vote has one request in flight at a time, and is not
- * counted while an older request is in flight.
+ * The danger is a request that overtakes another: a message that was sent before a vote must not
+ * undo a vote that is counted. So each vote has one request in flight at a time, and is not counted
+ * while an older one is in flight. Only seals travel beside others: they neither make nor undo a
+ * vote.
  */
 import type { LockError } from '../../errors.js'
 import type { AttemptResult, Claim } from '../../store/contract.js'
-import { asLockError, owing } from './errors.js'
+import type { SealResult } from '../redis/seal.js'
+import { asLockError, withdrawalPending } from './errors.js'
 import type { Node, Panel } from './node.js'
+import { microsOf } from './token.js'
+
+export interface Voted {
+  readonly is: 'voted'
+  /** The node grants the claim until this time of the client's clock at least. */
+  readonly endMs: number
+  /** When the request left that made the grant. Undefined for an older grant. */
+  readonly newSince: number | undefined
+  /** The claim's token at the node: the node voted with it, or sealed it. */
+  readonly token: bigint
+  /** The token whose seal is in flight. */
+  readonly sealing?: bigint | undefined
+  /** The node's last token when it refused a seal. */
+  readonly refusedAt?: bigint | undefined
+  /** Why it is not known whether the node sealed. */
+  readonly sealError?: LockError
+}
 
 export type NodeVoteState =
   | { readonly is: 'idle' }
-  /** `voted`: it is asked again for a vote that it gave, and gives still as far as we know. */
+  /** `voted`: the node had voted before this request, as far as the client knows. */
   | { readonly is: 'asking'; readonly voted: boolean }
-  /**
-   * The node grants it until `endMs` of our clock at least. `newSince`: when the request left that
-   * made the grant.
-   */
-  | { readonly is: 'voted'; readonly endMs: number; readonly newSince: number | undefined }
+  | Voted
   | { readonly is: 'busy'; readonly untilMs: number | undefined }
   | { readonly is: 'retracting' }
-  /** The claim is refused there for good. */
-  | { readonly is: 'buried' }
+  /** The node refuses the claim for good. */
+  | { readonly is: 'withdrawn' }
   | { readonly is: 'failed'; readonly error: LockError }
 
 export class NodeVote {
@@ -43,66 +58,121 @@ export class NodeVote {
     return this.state.is === 'asking' || this.state.is === 'voted' || this.state.is === 'retracting'
   }
 
-  /** Whether the node gives its vote, as far as we know. */
+  /** Whether the node gives its vote, as far as the client knows. */
   get hasVoted(): boolean {
     return this.state.is === 'voted' || (this.state.is === 'asking' && this.state.voted)
   }
 
+  /** The largest token that the node is known to have given. Undefined where it did not vote. */
+  get lastToken(): bigint | undefined {
+    if (this.state.is !== 'voted') return undefined
+    const { token, refusedAt = token } = this.state
+    return refusedAt > token ? refusedAt : token
+  }
+
   /** Asks for a vote that the node has lost. */
-  askAnew(claim: Claim): void {
+  askAgain(claim: Claim): void {
     if (this.state.is === 'voted') this.state = { is: 'idle' }
     this.ask(claim)
   }
 
-  /** Asks for the vote, unless an older question is open: then its answer is as good. */
+  /** Asks for the vote, unless an older request is in flight: its answer is as good. */
   ask(claim: Claim): void {
     if (this.state.is === 'asking' || this.state.is === 'retracting') return
     if (this.#node.withdrawals.has(claim.id)) {
       // A withdrawal of this claim may still arrive there, and would undo the vote.
-      if (this.state.is !== 'failed') this.state = { is: 'failed', error: owing() }
+      if (this.state.is !== 'failed') this.state = { is: 'failed', error: withdrawalPending() }
       return
     }
     this.state = { is: 'asking', voted: this.hasVoted }
     const sentMs = this.#panel.clock.monotonicMs()
     this.#call(() => this.#node.store.attempt(claim, { enqueue: false, tokens: 1 })).then(
-      (result) => this.#become(this.#heard(result, sentMs)),
+      (result) => this.#become(this.#read(result, sentMs)),
       (error: unknown) => this.#become({ is: 'failed', error: asLockError(error) }),
     )
   }
 
-  /** Takes a vote back. Resolves when it is gone, or is owed. */
+  /** Retracts a vote. Resolves when it is gone, or when its withdrawal is pending. */
   async retract(claim: Claim): Promise<void> {
     this.state = { is: 'retracting' }
     try {
       await this.#call(() => this.#node.store.retract(claim))
       this.#become({ is: 'idle' })
     } catch (error) {
-      // Whatever has become of the claim since: what may still arrive would end a vote that is
-      // counted.
+      // The retraction may still arrive, and would end a vote that is counted.
       this.withdrawLater(claim)
       this.#become({ is: 'failed', error: asLockError(error) })
     }
   }
 
   /**
-   * After a failure there may be a vote that nobody knows of, or there will be: it is withdrawn
-   * until the node says so.
+   * Withdraws the claim until the node confirms it. After a failure the node may have a vote that
+   * the client does not know of, or may get one.
    */
   withdrawLater(claim: Claim): void {
     this.#node.withdrawals.add(claim)
   }
 
-  #heard(result: AttemptResult, sentMs: number): NodeVoteState {
-    if (result.outcome === 'withdrawn') return { is: 'buried' }
+  /** Sends a seal, where the node voted and can take the token. */
+  seal(claim: Claim, token: bigint): void {
+    const { state } = this
+    if (state.is !== 'voted' || state.sealError || state.sealing === token) return
+    if (this.refusesToSeal(token) || state.token === token) return
+    // It would push the node's tokens far ahead of its clock.
+    if (token - state.token > microsOf(this.#panel.maxClockDifferenceMs)) return
+    this.state = { ...state, sealing: token }
+    this.#call(() => this.#node.store.seal(claim, token)).then(
+      (result) => this.#onSeal(token, result),
+      (error: unknown) => this.#onSeal(token, { outcome: 'failed', error: asLockError(error) }),
+    )
+  }
+
+  hasSealed(token: bigint): boolean {
+    return this.state.is === 'voted' && this.state.token === token
+  }
+
+  isSealing(token: bigint): boolean {
+    return this.state.is === 'voted' && this.state.sealing === token
+  }
+
+  /** Whether the node has given this token, or a larger one, and not to this claim. */
+  refusesToSeal(token: bigint): boolean {
+    if (this.state.is !== 'voted' || this.state.token === token) return false
+    return (this.lastToken as bigint) >= token
+  }
+
+  #read(result: AttemptResult, sentMs: number): NodeVoteState {
+    if (result.outcome === 'withdrawn') return { is: 'withdrawn' }
     if (result.outcome === 'granted') {
-      // What the node says is left began after the request left: counted from there it is never too
-      // long.
+      // The remaining time began after the request left: counted from there it is never too long.
       const endMs = sentMs + result.remainingMs
-      return { is: 'voted', endMs, newSince: result.alreadyGranted ? undefined : sentMs }
+      const newSince = result.alreadyGranted ? undefined : sentMs
+      return { is: 'voted', endMs, newSince, token: result.token }
     }
     const { holderRemainingMs } = result
     if (holderRemainingMs === undefined) return { is: 'busy', untilMs: undefined }
     return { is: 'busy', untilMs: this.#panel.clock.monotonicMs() + holderRemainingMs }
+  }
+
+  #onSeal(token: bigint, result: SealResult | { outcome: 'failed'; error: LockError }): void {
+    const { state } = this
+    // The vote was retracted or asked for again since, or another token is being sealed.
+    if (state.is !== 'voted' || state.sealing !== token) return
+    const settled = { ...state, sealing: undefined }
+    switch (result.outcome) {
+      case 'sealed':
+        this.#become({ ...settled, token })
+        return
+      case 'behind':
+        this.#become({ ...settled, refusedAt: result.lastToken })
+        return
+      case 'absent':
+        // It ended there, or was stolen: nothing is left to retract.
+        this.#become({ is: 'busy', untilMs: undefined })
+        return
+      case 'failed':
+        this.#become({ ...settled, sealError: result.error })
+    }
   }
 
   #become(state: NodeVoteState): void {

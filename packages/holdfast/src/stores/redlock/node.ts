@@ -1,13 +1,21 @@
-/** What Redlock needs of each node: a store of its own, that can also take a vote back. */
-import type { ClaimRef, Store } from '../../store/contract.js'
-import type { MaybePromise } from '../../store/maybe-promise.js'
+/** What Redlock needs of each node: a Redis store of its own, with retractions and seals. */
 import type { Clock, Random } from '../../clock/clock.js'
+import type { ClaimRef, RenewalListener, RenewResult, Store } from '../../store/contract.js'
+import type { MaybePromise } from '../../store/maybe-promise.js'
+import type { SealedRenewal, SealResult } from '../redis/seal.js'
 import type { PendingWithdrawals } from './pending-withdrawals.js'
 import { majorityOf } from './quorum.js'
 
 export interface Voter extends Store {
-  /** Ends what the claim holds, and leaves it free to be attempted again. */
+  /** Renewals carry the tokens that a majority sealed, to nodes that missed the seal. */
+  renew(
+    renewals: readonly SealedRenewal[],
+    report?: RenewalListener,
+  ): MaybePromise<readonly RenewResult[]>
+  /** Ends the claim's hold. The claim may be attempted again. */
   retract(claim: ClaimRef): MaybePromise<void>
+  /** Gives the claim a token, if no other claim has or had it here. */
+  seal(claim: ClaimRef, token: bigint): MaybePromise<SealResult>
 }
 
 export interface Node {
@@ -15,13 +23,15 @@ export interface Node {
   readonly withdrawals: PendingWithdrawals
 }
 
-/** All nodes, and the circumstances in which they are asked. */
+/** All nodes, and the circumstances in which the client asks them. */
 export interface Panel {
   readonly nodes: readonly Node[]
   readonly clock: Clock
   readonly random: Random
   /** How long a node may take to answer before the others decide without it, in milliseconds. */
   readonly nodeTimeoutMs: number
+  /** How far apart the clocks of the nodes that make a majority may be, in milliseconds. */
+  readonly maxClockDifferenceMs: number
 }
 
 export function quorumOf({ nodes }: Panel): number {

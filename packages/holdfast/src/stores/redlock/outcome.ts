@@ -1,64 +1,106 @@
 /**
- * What the states of all seats amount to, as plain functions: whether it is decided, and how a
- * refusal reads.
+ * What the states of all votes amount to, as plain functions: whether a try is decided, and which
+ * refusal the caller gets.
  */
 import { LockUsageError, type LockError } from '../../errors.js'
 import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
-import { noMajority, silent, tooLate } from './errors.js'
+import { clocksApart, noAnswer, noMajority, tooLate } from './errors.js'
 import type { NodeVoteState } from './node-vote.js'
 import { majorityOf, reachedBy } from './quorum.js'
+import { chooseToken } from './token.js'
 
 type States = readonly NodeVoteState[]
 
-/** The node has answered. */
-const HEARD = ['voted', 'busy', 'buried'] as const
+/** The states of a node that has answered. */
+const ANSWERED = ['voted', 'busy', 'withdrawn'] as const
 
 /**
- * Also for a refusal a majority has to speak: until then nobody knows whether it is busy or cannot
- * be reached.
+ * Whether a majority has voted, or can no longer. A refusal needs a majority of answers as well:
+ * with fewer it is unknown whether the lock is busy or the nodes are unreachable.
  */
 export function isDecided(states: States): boolean {
   const quorum = majorityOf(states.length)
   const votes = count(states, 'voted')
-  // A node that is still taking back an older vote is asked as soon as it has.
-  const open = count(states, 'asking', 'retracting')
-  const heard = count(states, ...HEARD)
+  const open = states.filter(isOpen).length
+  const answered = count(states, ...ANSWERED)
   if (votes >= quorum) return true
-  return votes + open < quorum && (heard >= quorum || heard + open < quorum)
+  return votes + open < quorum && (answered >= quorum || answered + open < quorum)
+}
+
+/** Whether a vote may come. A node that is still retracting an older vote is asked right after. */
+export function isOpen({ is }: NodeVoteState): boolean {
+  return is === 'asking' || is === 'retracting'
+}
+
+/** Returns the tokens that nodes voted with. */
+export function tokensOf(states: States): bigint[] {
+  return states.flatMap((state) => (state.is === 'voted' ? [state.token] : []))
 }
 
 /** Whether no majority can be reached with this claim any more. */
-export function isBuried(states: States): boolean {
-  return count(states, 'buried') > states.length - majorityOf(states.length)
+export function isWithdrawn(states: States): boolean {
+  return count(states, 'withdrawn') > states.length - majorityOf(states.length)
+}
+
+/**
+ * Whether another claim could have a majority where this one cannot: some nodes refuse it, since an
+ * attempt failed there and was withdrawn, and others are unavailable.
+ */
+function isInTheWay(states: States): boolean {
+  return count(states, 'voted', 'withdrawn') >= majorityOf(states.length)
 }
 
 /** How a try without a grant went. */
-export interface Try {
+export interface FailedTry {
   readonly claim: Claim
+  readonly isHeld: boolean
   readonly nowMs: number
   /** Since the beginning of the attempt. */
   readonly elapsedMs: number
-  /** How long the nodes were waited for, if that was as long as it may be. */
+  /** The token that a majority sealed, too late. */
+  readonly token: bigint | undefined
+  /** How long the nodes were waited for, if that was as long as they may take. */
   readonly timedOutMs: number | undefined
+  readonly maxClockDifferenceMs: number
 }
 
-/** What to answer when there is no grant. Throws when it is not known who has the lock. */
-export function refusalOf(states: States, failed: Try): Exclude<AttemptResult, Granted> {
+/**
+ * Returns what the caller gets without a grant.
+ * @throws LockError when it is unknown whether the lock is busy, or when no token can be chosen
+ */
+export function refusalOf(states: States, failed: FailedTry): Exclude<AttemptResult, Granted> {
   const quorum = majorityOf(states.length)
-  const { lock, ttlMs } = failed.claim
-  if (count(states, 'voted') >= quorum) throw tooLate('granted', lock, ttlMs, failed.elapsedMs)
+  const { lock } = failed.claim
+  if (count(states, 'voted') >= quorum) return sealRefusalOf(states, failed)
   for (const state of states) {
     if (state.is === 'failed' && state.error instanceof LockUsageError) throw state.error
   }
-  // Its owner makes a new one.
-  if (isBuried(states)) return { outcome: 'withdrawn' }
-  if (count(states, ...HEARD) < quorum) {
+  // Its owner makes another claim.
+  if (isWithdrawn(states) || (!failed.isHeld && isInTheWay(states))) return { outcome: 'withdrawn' }
+  if (count(states, ...ANSWERED) < quorum) {
     throw noMajority('the attempt', states.length, failuresOf(states, failed.timedOutMs), lock)
   }
   return { outcome: 'busy', holderRemainingMs: freeInMs(states, failed.nowMs) }
 }
 
-/** When a majority of the nodes could be free, as far as they say. */
+/** A majority voted, and there is no grant all the same. */
+function sealRefusalOf(
+  states: States,
+  { claim: { lock, ttlMs }, elapsedMs, token, timedOutMs, maxClockDifferenceMs }: FailedTry,
+): Exclude<AttemptResult, Granted> {
+  if (token !== undefined) throw tooLate('granted', lock, ttlMs, elapsedMs)
+  const quorum = majorityOf(states.length)
+  if (chooseToken(tokensOf(states), quorum, maxClockDifferenceMs) === undefined) {
+    const byNode = states.map((state) => (state.is === 'voted' ? state.token : undefined))
+    throw clocksApart(lock, byNode, maxClockDifferenceMs)
+  }
+  const failures = failuresOf(states, timedOutMs)
+  if (failures.size > 0) throw noMajority('the seal', states.length, failures, lock)
+  // Other readers chose larger tokens each time. The caller tries again.
+  return { outcome: 'busy', holderRemainingMs: undefined }
+}
+
+/** Returns when a majority of the nodes could be free, as far as they say. */
 function freeInMs(states: States, nowMs: number): number | undefined {
   const negated = states.flatMap((state) => {
     if (state.is === 'voted') return [0]
@@ -74,9 +116,10 @@ function failuresOf(states: States, timedOutMs: number | undefined): Map<number,
   const failures = new Map<number, LockError>()
   for (const [index, state] of states.entries()) {
     if (state.is === 'failed') failures.set(index, state.error)
+    if (state.is === 'voted' && state.sealError) failures.set(index, state.sealError)
     // A node that was not waited for to the end has not failed.
-    const isOpen = state.is === 'asking' || state.is === 'retracting'
-    if (isOpen && timedOutMs !== undefined) failures.set(index, silent(timedOutMs))
+    const isSilent = isOpen(state) || (state.is === 'voted' && state.sealing !== undefined)
+    if (isSilent && timedOutMs !== undefined) failures.set(index, noAnswer(timedOutMs))
   }
   return failures
 }

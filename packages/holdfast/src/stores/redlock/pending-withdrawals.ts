@@ -1,19 +1,18 @@
 /**
- * Withdrawals that a node still owes an answer to: it was down, or nobody knows what became of the
- * request.
+ * Withdrawals that a node has not confirmed: it was down, or the outcome of the request is unknown.
  *
  * An attempt that a node has not answered may have been granted there, and may even arrive later.
- * So the claim is withdrawn until the node says so, which buries it there. After the claim's TTL a
- * vote has ended by itself.
+ * So the client withdraws the claim until the node confirms it, which leaves a tombstone there.
+ * After the claim's TTL a vote has ended by itself.
  */
 import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, Store } from '../../store/contract.js'
 
 /** How often a node that failed is asked again, in milliseconds. One request leaves each time. */
 const ASK_EVERY_MS = 1000
-/** The node's store sends as many in one call. */
+/** How many the node's store sends in one call. */
 const LARGEST_REQUEST = 32
-/** The client remembers so many for one node. */
+/** How many the client remembers for one node. */
 export const MOST_PENDING = 10_000
 
 interface PendingWithdrawal {
@@ -22,13 +21,13 @@ interface PendingWithdrawal {
   asking: boolean
 }
 
-/** What one node owes. */
+/** The withdrawals that one node has not confirmed. */
 export class PendingWithdrawals {
   readonly #node: Pick<Store, 'withdraw'>
   readonly #clock: Clock
   /** By the claim's id. The one that was asked about last stands last. */
   readonly #pending = new Map<string, PendingWithdrawal>()
-  /** Until then one of those that were too many may still have a vote, or a message on its way. */
+  /** Until then a claim that was not remembered may have a vote, or a message in flight. */
   #forgottenUntilMs = -Infinity
   #requests = 0
   #failing = false
@@ -41,8 +40,8 @@ export class PendingWithdrawals {
   }
 
   /**
-   * Whether a withdrawal of this claim may still arrive here: until then nothing that the node
-   * grants it counts. When there were too many to remember which, it may be any claim.
+   * Whether a withdrawal of this claim may still arrive here. Until then no grant of the node
+   * counts for it. When there were too many to remember, this holds for every claim.
    */
   has(claimId: string): boolean {
     if (this.#pending.has(claimId)) return true
@@ -57,7 +56,7 @@ export class PendingWithdrawals {
       this.#forgottenUntilMs = Math.max(this.#forgottenUntilMs, untilMs)
       return
     }
-    // What the node did long ago says nothing of it now.
+    // A failure of long ago says nothing about the node now.
     if (this.#pending.size === 0) this.#failing = false
     this.#pending.set(id, { claim: { lock, id, ttlMs }, untilMs, asking: false })
     if (this.#requests === 0 && !this.#failing) void this.#ask()
@@ -106,7 +105,7 @@ export class PendingWithdrawals {
     return next
   }
 
-  /** Gives whether the node answered. */
+  /** Returns whether the node answered. */
   async #withdraw(pending: PendingWithdrawal): Promise<boolean> {
     const { id } = pending.claim
     pending.asking = true
@@ -115,7 +114,7 @@ export class PendingWithdrawals {
       this.#pending.delete(id)
       return true
     } catch {
-      // Others have their turn before it.
+      // The other withdrawals go before it.
       if (this.#pending.delete(id)) this.#pending.set(id, pending)
       return false
     } finally {

@@ -1,17 +1,17 @@
-/** Asking all nodes at once, and going on as soon as enough of them have answered. */
+/** Asks all nodes at once, and waits until enough of them have answered. */
 import type { Clock } from '../../clock/clock.js'
 import type { LockError } from '../../errors.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
-import { asLockError, silent } from './errors.js'
+import { asLockError, noAnswer } from './errors.js'
 
-/** What one node said. Nothing before it has said anything. */
+/** The answer of one node. Undefined before there is one. */
 export type Answer<T> = { readonly value: T } | { readonly error: LockError }
 
 export interface PollOptions<T> {
   readonly clock: Clock
   /** How long one node may take, in milliseconds. */
   readonly timeoutMs: number
-  /** Whether what is known so far settles the matter. Asked after each answer. */
+  /** Whether the answers so far decide. Called after each answer. */
   readonly enough: (answers: Answers<T>) => boolean
 }
 
@@ -36,21 +36,20 @@ export class Answers<T> {
     return this.values.filter(is).length
   }
 
-  /** What went wrong, by the place of the node. */
+  /** The failures by the place of the node. */
   failures(timeoutMs: number): Map<number, LockError> {
     const failures = new Map<number, LockError>()
     for (const [index, answer] of this.byNode.entries()) {
       if (answer && 'value' in answer) continue
-      failures.set(index, answer ? answer.error : silent(timeoutMs))
+      failures.set(index, answer ? answer.error : noAnswer(timeoutMs))
     }
     return failures
   }
 }
 
 /**
- * Resolves when enough is known, when everybody has answered, or when the time is up; never
- * rejects. The requests that are still open go on, and whoever made them deals with what becomes of
- * them.
+ * Resolves when enough is known, when all nodes have answered, or when the time is up. Never
+ * rejects. Requests that are still open continue, and the caller deals with their outcome.
  */
 export function poll<T>(
   calls: readonly MaybePromise<T>[],
@@ -60,7 +59,7 @@ export function poll<T>(
     const byNode: (Answer<T> | undefined)[] = calls.map(() => undefined)
     const end = (): void => {
       timer.cancel()
-      // A copy: what comes later must not change what was decided upon.
+      // A copy: later answers must not change what was decided.
       resolve(new Answers([...byNode]))
     }
     const timer = clock.timer(timeoutMs, end)

@@ -1,22 +1,23 @@
 /**
- * One batch of renewals on its way to all nodes: one request for each node, and a verdict for each
- * lease as soon as the nodes have said enough of it. A node that does not answer, and a lease that
- * is unclear, delay no other lease.
+ * One batch of renewals at all nodes: one request for each node, and an outcome for each lease as
+ * soon as the nodes have answered enough. A node that does not answer, and a lease whose outcome is
+ * unknown, delay no other lease.
  */
 import type { Timer } from '../../clock/clock.js'
 import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
-import { asLockError, noMajority, owing, tooLate } from './errors.js'
+import type { SealedRenewal } from '../redis/seal.js'
+import { asLockError, noMajority, tooLate, withdrawalPending } from './errors.js'
 import { quorumOf, type Panel } from './node.js'
 import { Answers, type Answer } from './poll.js'
 import { judgeRenewal, renewalFailures } from './renewals.js'
 
-/** What follows from the verdicts. */
+/** What follows from the outcomes. */
 export interface RenewalFollowUp {
-  /** Takes each verdict, when there is one. */
+  /** Takes each outcome as soon as it is known. */
   readonly report: RenewalListener | undefined
   /** A majority renewed the lease. It ends at `endMs` of the client's clock. */
   onRenewed(renewal: Renewal, endMs: number): void
-  /** A node said this of a lease that a majority renewed, before or after that was known. */
+  /** A node answered this for a lease that a majority renewed, before or after that was known. */
   onAnswer(renewal: Renewal, node: number, result: RenewResult): void
 }
 
@@ -24,7 +25,7 @@ type ByNode = (Answer<RenewResult> | undefined)[]
 
 export class RenewalRound {
   readonly #panel: Panel
-  readonly #renewals: readonly Renewal[]
+  readonly #renewals: readonly SealedRenewal[]
   readonly #followUp: RenewalFollowUp
   readonly #sentMs: number
   readonly #answers: readonly ByNode[]
@@ -33,7 +34,7 @@ export class RenewalRound {
   #timer: Timer | undefined
   #resolve!: (results: readonly RenewResult[]) => void
 
-  constructor(panel: Panel, renewals: readonly Renewal[], followUp: RenewalFollowUp) {
+  constructor(panel: Panel, renewals: readonly SealedRenewal[], followUp: RenewalFollowUp) {
     this.#panel = panel
     this.#renewals = renewals
     this.#followUp = followUp
@@ -43,8 +44,8 @@ export class RenewalRound {
   }
 
   /**
-   * Asks all nodes. Resolves when there is a verdict for each lease, or when the time of the nodes
-   * is up.
+   * Asks all nodes. Resolves when there is an outcome for each lease, or when the nodes have used
+   * up their time.
    */
   run(): Promise<readonly RenewResult[]> {
     const { clock, nodes, nodeTimeoutMs } = this.#panel
@@ -57,13 +58,15 @@ export class RenewalRound {
 
   async #ask(node: number): Promise<void> {
     const { store, withdrawals } = this.#panel.nodes[node] as Panel['nodes'][number]
-    const owed = this.#renewals.map(({ id }) => withdrawals.has(id))
+    const wasPending = this.#renewals.map(({ id }) => withdrawals.has(id))
     const take = (index: number, result: RenewResult): void => {
-      // A vote that a withdrawal on its way will end, or may have ended since the node answered,
+      // A vote that a withdrawal in flight will end, or may have ended since the node answered,
       // renews nothing.
-      const isOwed = owed[index] === true || withdrawals.has((this.#renewals[index] as Renewal).id)
-      const counts = result.outcome !== 'renewed' || !isOwed
-      this.#take(index, node, { value: counts ? result : { outcome: 'unknown', cause: owing() } })
+      const { id } = this.#renewals[index] as Renewal
+      const isPending = wasPending[index] === true || withdrawals.has(id)
+      const counts = result.outcome !== 'renewed' || !isPending
+      const unknown = { outcome: 'unknown', cause: withdrawalPending() } as const
+      this.#take(index, node, { value: counts ? result : unknown })
     }
     try {
       const results = await store.renew(this.#renewals, take)
@@ -84,23 +87,23 @@ export class RenewalRound {
       return
     }
     const answers = new Answers(byNode)
-    const verdict = judgeRenewal(answers, quorumOf(this.#panel))
-    if (verdict) this.#decide(index, verdict)
+    const outcome = judgeRenewal(answers, quorumOf(this.#panel))
+    if (outcome) this.#decide(index, outcome)
     else if (answers.open === 0) this.#settle(index, this.#unknown(index, answers))
   }
 
-  #decide(index: number, verdict: RenewResult): void {
+  #decide(index: number, result: RenewResult): void {
     const { lock, ttlMs } = this.#renewals[index] as Renewal
-    if (verdict.outcome !== 'renewed') {
-      this.#settle(index, verdict)
+    if (result.outcome !== 'renewed') {
+      this.#settle(index, result)
       return
     }
     this.#followUp.onRenewed(this.#renewals[index] as Renewal, this.#sentMs + ttlMs)
     const elapsedMs = this.#panel.clock.monotonicMs() - this.#sentMs
-    // An answer that came after the end of what it grants says nothing any more.
+    // An answer that came after the end of what it grants proves nothing any more.
     const isLate = elapsedMs >= ttlMs
     const cause = isLate && tooLate('renewed', lock, ttlMs, elapsedMs)
-    this.#settle(index, cause ? { outcome: 'unknown', cause } : verdict)
+    this.#settle(index, cause ? { outcome: 'unknown', cause } : result)
     for (const node of this.#panel.nodes.keys()) this.#follow(index, node)
   }
 
@@ -121,10 +124,10 @@ export class RenewalRound {
     this.#resolve(this.#results)
   }
 
-  /** The time of the nodes is up. */
+  /** The nodes have used up their time. */
   #end(): void {
     for (const [index, byNode] of this.#answers.entries()) {
-      // A copy: what comes later must not change what was decided upon.
+      // A copy: later answers must not change what was decided.
       if (!this.#results[index]) this.#settle(index, this.#unknown(index, new Answers([...byNode])))
     }
   }

@@ -1,12 +1,13 @@
-/** What the nodes' answers to one renewal amount to. */
+/** The outcome of one renewal from the answers of the nodes, as plain functions. */
 import type { LockError } from '../../errors.js'
 import type { RenewResult } from '../../store/contract.js'
 import type { Answers } from './poll.js'
 
 /**
  * - A majority renewed: so is the lease, from when the requests left.
- * - A majority cannot be reached any more: lost. Stolen if a node says so, for then it is why.
- * - Else nobody knows yet (undefined).
+ * - A majority cannot be reached any more: lost. Stolen if a node reports that, since it is the
+ *   cause.
+ * - Otherwise the outcome is unknown yet (undefined).
  */
 export function judgeRenewal(
   answers: Answers<RenewResult>,
@@ -20,9 +21,7 @@ export function judgeRenewal(
   return lost.find(({ reason }) => reason === 'stolen') ?? { outcome: 'lost', reason: 'expired' }
 }
 
-/**
- * Why it is not known, by the place of the node: also of nodes that answered that they do not know.
- */
+/** Returns why the outcome is unknown, by the place of the node, answers "unknown" included. */
 export function renewalFailures(
   answers: Answers<RenewResult>,
   timeoutMs: number,

@@ -1,11 +1,14 @@
 /**
- * The Redlock store: a lock is held by whoever holds it on a majority of independent nodes, each a
- * Redis store.
+ * The Redlock store: a claim holds a lock when it holds it on a majority of independent nodes, each
+ * a Redis store.
  *
- * Any two majorities have a node in common, and that node lets only one of two claims in that
- * exclude each other. So whatever is exclusive two by two works here: mutexes, and readers and
+ * Any two majorities have a node in common, and that node grants only one of two claims that
+ * exclude each other. So all kinds that exclude two by two work here: mutexes, and readers and
  * writers. Permits do not: of a semaphore with two permits on five nodes three claims can have a
- * majority each, while no node has let in more than two.
+ * majority each, while no node has granted more than two.
+ *
+ * The promise for tokens: as long as B's majority contains a node that sealed A's token and kept
+ * it, B's token is another one; and if A's acquire returned before B's began, B's token is larger.
  */
 import { storeClosed } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
@@ -34,8 +37,8 @@ import { quorumOf, type Panel, type Voter } from './node.js'
 import { poll, type Answer, type Answers } from './poll.js'
 import { RenewalRound } from './renewal-round.js'
 
-const TRAITS: Traits<false> = {
-  fencing: false,
+const TRAITS: Traits = {
+  fencing: true,
   tokenBlocks: false,
   kinds: ['mutex', 'readWriteLock'],
   fair: false,
@@ -46,11 +49,11 @@ const TRAITS: Traits<false> = {
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
-  // Less than this is used up by the way to the nodes and back.
+  // The requests to the nodes use up less than this.
   ttlRangeMs: [100, LONGEST_TTL_MS],
 }
 
-export class RedlockStore implements Store<false> {
+export class RedlockStore implements Store {
   readonly name = STORE_NAME
   readonly traits = TRAITS
   readonly #panel: Panel
@@ -77,7 +80,11 @@ export class RedlockStore implements Store<false> {
   ): Promise<readonly RenewResult[]> {
     this.#assertOpen()
     if (renewals.length === 0) return []
-    const round = new RenewalRound(this.#panel, renewals, {
+    const sealed = renewals.map((renewal) => ({
+      ...renewal,
+      token: this.#votes.get(renewal.id)?.token,
+    }))
+    const round = new RenewalRound(this.#panel, sealed, {
       report,
       onRenewed: ({ id }, endMs) => this.#votes.get(id)?.renewed(endMs),
       onAnswer: ({ id }, node, result) => this.#restoreVote(id, node, result),
@@ -100,10 +107,9 @@ export class RedlockStore implements Store<false> {
         sofar.values.length - released(sofar) > all - this.#quorum,
     )
     if (released(answers) >= this.#quorum) return 'released'
-    // Without these it cannot have been a majority, whatever the others would say.
+    // Without these it cannot have been a majority, however the others answer.
     if (answers.values.length - released(answers) > all - this.#quorum) return 'absent'
-    // A claim that was never granted has some votes at the most, and what is not withdrawn yet is
-    // owed.
+    // A claim that was never granted has few votes at most, and their withdrawals are pending.
     if (vote && !votes) return 'absent'
     throw this.#unknown('the release', answers, claim.lock)
   }
@@ -121,22 +127,22 @@ export class RedlockStore implements Store<false> {
       },
       (sofar) => sofar.count(Boolean) >= this.#quorum || sofar.count(isFalse) > all - this.#quorum,
     )
-    // From the first node on that let readers in: whoever asks again must not ask for more than a
-    // reader's part.
+    // From the first node on that let readers in: the claim must not ask again for more than a
+    // reader's weight.
     if (answers.count(Boolean) > 0) this.#votes.get(claim.id)?.downgraded(unacknowledged)
     if (answers.count(Boolean) >= this.#quorum) return true
     if (answers.count(isFalse) > all - this.#quorum) return false
     throw this.#unknown('the downgrade', answers, claim.lock)
   }
 
-  /** There are no wake-ups: whoever waits comes back now and then. */
+  /** There are no wake-ups: a waiter attempts again now and then. */
   watch(): Watch {
     return { ready: undefined, close: () => undefined }
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
     this.#assertOpen()
-    // The nodes count votes. Which of them make up leases is looked up before.
+    // The nodes count votes. An inspection shows which of them make up leases.
     const holders = (await lookAt(this.#panel, lock))?.holders.length ?? 0
     const answers = await this.#poll(
       (node) => node.steal(lock, options),
@@ -175,8 +181,8 @@ export class RedlockStore implements Store<false> {
   }
 
   /**
-   * A node that does not answer may hold a vote, now or later: it is asked until it says that the
-   * claim is gone.
+   * A node that does not answer may hold a vote, now or later: the client withdraws the claim until
+   * the node confirms it.
    */
   async #withdrawFrom(node: Voter, index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
     try {
@@ -188,8 +194,8 @@ export class RedlockStore implements Store<false> {
   }
 
   /**
-   * A node that came back without its data votes again, so that nodes may be restarted one after
-   * the other. One that has its data is told of a downgrade that it missed.
+   * A node that came back without its data votes and seals again, so that nodes may be restarted
+   * one after the other. A node with its data gets the downgrade again that it missed.
    */
   #restoreVote(claimId: string, node: number, result: RenewResult): void {
     const vote = this.#votes.get(claimId)

@@ -28,7 +28,7 @@ export interface World {
   /** One for each server. */
   readonly proxies: readonly Proxy[]
   /** A store over all servers, as one process has. */
-  open(options?: OpenOptions): Store<false>
+  open(options?: OpenOptions): Store
   /**
    * Likewise, where every command for one of the servers passes through `pass`, which sends it or
    * does not.
@@ -37,9 +37,9 @@ export interface World {
     index: number,
     pass: (send: () => Promise<unknown>, args: readonly string[]) => Promise<unknown>,
     options?: Pick<OpenOptions, 'nodeTimeoutMs'>,
-  ): Store<false>
+  ): Store
   /** The store of one server alone: what a node itself says. */
-  node(index: number): Store<true>
+  node(index: number): Store
   end(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
     clients.push(opened)
     return opened.client
   }
-  const nodes = new Map<number, Store<true>>()
+  const nodes = new Map<number, Store>()
   return {
     servers,
     proxies,
@@ -104,7 +104,7 @@ export async function attempt(store: Store, claim: Claim): Promise<AttemptResult
   return (await store.attempt(claim, { enqueue: false, tokens: 1 })).outcome
 }
 
-/** Who holds the lock on one node, whatever the others say. */
+/** Returns which claim holds the lock on one node alone. */
 export async function holderAt(
   world: World,
   index: number,

@@ -1,0 +1,47 @@
+/**
+ * Which token a claim gets, as plain functions over the tokens that the nodes voted with.
+ *
+ * A vote is `max(last token + 1, the node's clock in microseconds)`. The largest vote alone would
+ * be no token: two readers whose majorities overlap in one node may have the same largest vote, and
+ * a node that has not heard of it may vote lower later. So a majority seals it; see
+ * `token-seal.ts`.
+ */
+
+/** How far the first raise may go above the nodes' last tokens. Each further one doubles it. */
+const RAISE_MICROS = 1000
+const MOST_DOUBLINGS = 6
+
+/** Returns a duration in the unit of tokens. */
+export function microsOf(ms: number): bigint {
+  return BigInt(Math.round(ms * 1000))
+}
+
+/**
+ * Returns the largest vote that a majority is close to. A vote from a clock that is further away
+ * does not count: it would push the other nodes' tokens far ahead of their clocks, or stay behind.
+ * Undefined when no majority has clocks that are close enough.
+ */
+export function chooseToken(
+  votes: readonly bigint[],
+  quorum: number,
+  maxClockDifferenceMs: number,
+): bigint | undefined {
+  const descending = [...votes].sort((a, b) => (a < b ? 1 : -1))
+  const apart = microsOf(maxClockDifferenceMs)
+  return descending.find((token, index) => {
+    const last = descending[index + quorum - 1]
+    return last !== undefined && token - last <= apart
+  })
+}
+
+/**
+ * Returns a token above all of `tokens`. How far above is random, and further each time: claims
+ * that raise at the same moment must not choose the same token again and again.
+ * @param random from 0 to 1
+ */
+export function raiseAbove(tokens: readonly bigint[], raises: number, random: number): bigint {
+  let largest = 0n
+  for (const token of tokens) if (token > largest) largest = token
+  const room = RAISE_MICROS * 2 ** Math.min(raises, MOST_DOUBLINGS)
+  return largest + 1n + BigInt(Math.floor(random * room))
+}
