@@ -3,7 +3,7 @@ import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import { etcdStore } from 'holdfast/etcd'
 import { zookeeperStore } from 'holdfast/zookeeper'
 
-export function openLocks(store: string, address: string, options: LocksOptions = {}): Locks<true> {
+export function openLocks(store: string, address: string, options: LocksOptions = {}): Locks {
   return createLocks(
     store === 'etcd'
       ? etcdStore({ endpoints: address.split(',') })

@@ -8,9 +8,8 @@ import { runner } from './runner.js'
 const clock = new VirtualClock()
 const service = memoryStore({ clock, tombstonesPerLock: 1000 })
 
-const traits: Traits<false> = {
+const traits: Traits = {
   ...service.traits,
-  fencing: false,
   tokenBlocks: false,
   kinds: ['mutex'],
   fair: false,
@@ -28,13 +27,13 @@ function refuse(what: string): () => never {
 }
 
 /** Opens a store that only excludes. */
-function openLimited(): Store<false> {
+function openLimited(): Store {
   return {
     name: 'limited',
     traits,
     async attempt(claim) {
       const result = await service.attempt(claim, { enqueue: false, tokens: 1 })
-      return result.outcome === 'granted' ? { ...result, token: undefined, tokens: 1 } : result
+      return result.outcome === 'granted' ? { ...result, tokens: 1 } : result
     },
     renew: (renewals) => service.renew(renewals),
     withdraw: (claim) => service.withdraw(claim),

@@ -29,7 +29,7 @@ interface Tx {
 }
 
 interface Client {
-  readonly locks: Locks<true>
+  readonly locks: Locks
   readonly db: TransactionalDatabase<Tx>
 }
 
@@ -76,8 +76,8 @@ function mysqlClient(options: LocksOptions): Client {
   return { locks: locksOf(store, options), db: mysqlTransactions(pool) as never as Client['db'] }
 }
 
-function locksOf(store: Parameters<typeof createLocks>[0], options: LocksOptions): Locks<true> {
-  const locks = createLocks(store, options) as Locks<true>
+function locksOf(store: Parameters<typeof createLocks>[0], options: LocksOptions): Locks {
+  const locks = createLocks(store, options)
   after(() => locks.close({ graceMs: 0 }))
   return locks
 }

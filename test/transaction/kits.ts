@@ -25,7 +25,7 @@ export interface Kit {
 }
 
 export interface KitClient {
-  readonly store: Store<true>
+  readonly store: Store
   readonly db: TransactionalDatabase<SqlTransaction>
 }
 

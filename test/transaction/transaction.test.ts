@@ -18,7 +18,7 @@ afterAll(async () => {
   for (const kit of kits.toReversed()) await kit.end()
 })
 
-function locksOf({ store }: KitClient, options: LocksOptions = {}): Locks<true> {
+function locksOf({ store }: KitClient, options: LocksOptions = {}): Locks {
   const locks = createLocks(store, options)
   open.push(locks)
   return locks

@@ -38,7 +38,7 @@ const names = Array.from({ length: LOCKS }, (_, index) => `held ${index}`)
 if (role === undefined) await lead()
 else await follow()
 
-function store(): Store<true> {
+function store(): Store {
   if (isMysql)
     return mysqlStore({
       pool: createPool({ uri: url, connectionLimit: POOL }),

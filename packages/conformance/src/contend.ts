@@ -41,7 +41,7 @@ export async function contend(options: ContentionOptions): Promise<number> {
       f: 'acquire',
       type: 'ok',
       deadline_ns,
-      ...(token === undefined ? {} : { token }),
+      token,
     })
     await work(options)
     await release(options, lease)

@@ -23,7 +23,7 @@ export function tokenOf(granted: Granted): bigint {
     'bigint',
     'a store with the trait "fencing" gives every grant a token',
   )
-  return granted.token as bigint
+  return granted.token
 }
 
 /** Asserts that a call throws or rejects with an error of Holdfast. */

@@ -78,17 +78,17 @@ export interface FaultyStoreOptions {
 
 const NO_FAULT: Fate = {}
 
-export class FaultyStore<F extends boolean = boolean> implements Store<F> {
+export class FaultyStore implements Store {
   readonly name: string
-  readonly traits: Traits<F>
+  readonly traits: Traits
   /** The messages sent so far, wake-ups included. */
   readonly sent: Sent[] = []
   plan: Plan
-  readonly #inner: Store<F>
+  readonly #inner: Store
   readonly #clock: Clock
   readonly #requestTimeoutMs: number
 
-  constructor(inner: Store<F>, options: FaultyStoreOptions = {}) {
+  constructor(inner: Store, options: FaultyStoreOptions = {}) {
     this.#inner = inner
     this.#clock = options.clock ?? systemClock
     this.#requestTimeoutMs = options.requestTimeoutMs ?? Infinity

@@ -55,9 +55,9 @@ export class RuleService {
   readonly #rule: Rule
   readonly #locks = new Map<string, grantRule.LockState>()
   readonly #watchers = new Map<string, WakeListener>()
-  readonly #traits: Traits<true>
+  readonly #traits: Traits
 
-  constructor(clock: Clock, traits: Traits<true>, breakage: Breakage) {
+  constructor(clock: Clock, traits: Traits, breakage: Breakage) {
     this.#clock = clock
     this.#traits = traits
     this.#breakage = breakage
@@ -65,7 +65,7 @@ export class RuleService {
   }
 
   /** Opens a client. */
-  open(): Store<true> {
+  open(): Store {
     const rule = this.#rule
     const own = { lastToken: 0 }
     const step: Step = (lock, verb) => this.#step(lock, own, verb)

@@ -40,7 +40,7 @@ export function virtualMemorySubject(): Subject {
 }
 
 /** Returns a client of a store that several clients share. Closing it does not close the others. */
-export function clientOf<F extends boolean>(store: Store<F>): Store<F> {
+export function clientOf(store: Store): Store {
   return {
     name: store.name,
     traits: store.traits,

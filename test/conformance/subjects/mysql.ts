@@ -10,7 +10,7 @@ import { closing } from './closing.js'
 import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 /** Each client has a pool of its own, as another process would have, and closes it. */
-function openMysql(uri: string): Store<true> {
+function openMysql(uri: string): Store {
   const pool = createPool({ uri, connectionLimit: 4 })
   return closing(mysqlStore({ pool }), () => pool.end())
 }

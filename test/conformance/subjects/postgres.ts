@@ -13,7 +13,7 @@ import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 export type Library = 'pg' | 'postgres'
 
 /** Each client has a pool of its own, as another process would have, and closes it. */
-function openPostgres(library: Library, url: string): Store<true> {
+function openPostgres(library: Library, url: string): Store {
   const max = 4
   if (library === 'pg') {
     const pool = new Pool({ connectionString: url, max })

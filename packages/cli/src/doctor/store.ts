@@ -29,18 +29,14 @@ async function roundTrip(locks: Locks): Promise<Finding[]> {
       ? ok('round trip', `a lock was taken and released in ${ms} ms`)
       : warning('round trip', 'a lease ended early'),
   ]
-  if (first.token !== undefined && second.token !== undefined) {
-    findings.push(
-      second.token > first.token
-        ? ok('tokens', `grow: ${first.token}, ${second.token}`)
-        : failure(
-            'tokens',
-            new Error(
-              `The token ${second.token} came after ${first.token}: fencing does not work.`,
-            ),
-          ),
-    )
-  }
+  findings.push(
+    second.token > first.token
+      ? ok('tokens', `grow: ${first.token}, ${second.token}`)
+      : failure(
+          'tokens',
+          new Error(`The token ${second.token} came after ${first.token}: fencing does not work.`),
+        ),
+  )
   return findings
 }
 

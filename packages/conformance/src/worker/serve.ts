@@ -77,7 +77,7 @@ class Worker {
       answer: 'held',
       held,
       aborted: signal.aborted,
-      ...(token === undefined ? {} : { token: String(token) }),
+      token: String(token),
     }
   }
 

@@ -23,12 +23,12 @@ export interface LockEvents {
   /** The claim joined the store's queue. */
   queued: LockEvent
   /** A lease begins. `durationMs`: from asking for it. */
-  granted: LockEvent & { readonly token: bigint | undefined; readonly durationMs: number }
+  granted: LockEvent & { readonly token: bigint; readonly durationMs: number }
   /**
    * A lease passed to the next waiter of this process without a call to the store. `durationMs`:
    * its wait.
    */
-  'handed-off': LockEvent & { readonly token: bigint | undefined; readonly durationMs: number }
+  'handed-off': LockEvent & { readonly token: bigint; readonly durationMs: number }
   /** A renewal was acknowledged. `durationMs`: from sending it. */
   renewed: LockEvent & { readonly durationMs: number }
   /** The outcome of a renewal is unknown. The old deadline stands, and the renewal is repeated. */

@@ -13,7 +13,7 @@ import { LaneMember } from './renewal-lane.js'
 
 /** What the store answered, and the moment from which it counts. */
 export interface GrantTerms {
-  readonly token: bigint | undefined
+  readonly token: bigint
   readonly tokens: number
   readonly ttlMs: number
   /** The monotonic time from which the TTL counts: see `grantBaseMs`. */
@@ -59,7 +59,7 @@ export type Renewing = 'regular' | 'once' | 'none'
 export type StoreOnlyReason = 'described' | 'commit-pending'
 
 export class Grant extends LaneMember<Grant> {
-  readonly token: bigint | undefined
+  readonly token: bigint
   readonly tokens: number
   readonly grantedMs: number
   claim: Claim

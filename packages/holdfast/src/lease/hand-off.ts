@@ -59,7 +59,7 @@ export function leaseOn(
 ): HeldLease {
   const { handOffs, token, tokens, claim } = grant
   invariant(handOffs === 0 || handOffs < tokens, 'each lease has a token of its own', claim.lock)
-  const own = token === undefined ? undefined : token + BigInt(handOffs)
+  const own = token + BigInt(handOffs)
   return new HeldLease(services, grant, own, nowMs, maxHoldMs, returner)
 }
 

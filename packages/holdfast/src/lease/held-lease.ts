@@ -11,27 +11,22 @@ import type { Lease, WriteLease } from './lease.js'
 import type { Services } from './services.js'
 
 export class HeldLease extends Hold implements WriteLease {
-  readonly #token: bigint | undefined
+  readonly token: bigint
 
   constructor(
     services: Services,
     grant: Grant,
-    token: bigint | undefined,
+    token: bigint,
     nowMs: number,
     maxHoldMs: number,
     returner: GrantReturner,
   ) {
     super(services, grant, nowMs, maxHoldMs, returner)
-    this.#token = token
+    this.token = token
   }
 
   get claimId(): string {
     return this.grant.claim.id
-  }
-
-  // The type of the token follows the store, which the runtime does not know. `createLocks` does.
-  get token(): never {
-    return this.#token as never
   }
 
   get remainingMs(): number {
@@ -77,7 +72,7 @@ export class HeldLease extends Hold implements WriteLease {
     // With a whole TTL, and with no renewal in flight, which would find the claim lost.
     await this.renew()
     renewals.stopRenewing(this.grant)
-    const handle = await detachGrant(this.services, this.grant, this.#token ?? 0n)
+    const handle = await detachGrant(this.services, this.grant, this.token ?? 0n)
     if (this.open) this.endExported()
     return handle
   }
@@ -101,7 +96,7 @@ export class HeldLease extends Hold implements WriteLease {
     return promiseOf(() => this.return())
   }
 
-  async run<T>(work: (lease: Lease<never>) => T | PromiseLike<T>): Promise<T> {
+  async run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T> {
     return runUnder(this.services, this, () => work(this))
   }
 
@@ -111,7 +106,7 @@ export class HeldLease extends Hold implements WriteLease {
     return {
       name,
       claimId,
-      ...(this.#token === undefined ? {} : { token: String(this.#token) }),
+      token: String(this.token),
       held,
       remainingMs,
     }

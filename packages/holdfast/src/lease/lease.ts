@@ -1,14 +1,11 @@
 /** A lease as user code sees it. */
 import type { LeaseNote } from './lease-note.js'
 
-/** The token of a lease: a bigint on stores that fence, undefined on the others. */
-export type TokenOf<F extends boolean> = F extends true ? bigint : undefined
-
 /**
  * A granted lock. The client renews it in the background until the caller releases it. If renewal
  * fails, the lease ends at its deadline.
  */
-export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
+export interface Lease extends AsyncDisposable {
   /** The full name of the lock. */
   readonly name: string
   /** The id of the claim. It names this lease in `inspect` and on the command line. */
@@ -17,7 +14,7 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
    * Grows with every grant of this lock. Pass it to the protected resource, which refuses a smaller
    * one.
    */
-  readonly token: TokenOf<F>
+  readonly token: bigint
   /** Whether the lock is still yours. Compared with the clock at each reading. */
   readonly held: boolean
   /** How long the lease lasts without another renewal, in milliseconds; 0 when it has ended. */
@@ -43,7 +40,7 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
    */
   release(): Promise<'released' | 'lost'>
   /** Runs `work` under this lease, as `lock.run` does: nested runs know of it. Does not release. */
-  run<T>(work: (lease: Lease<F>) => T | PromiseLike<T>): Promise<T>
+  run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T>
   /**
    * Passes the lease to another process. Renews it, detaches it from this process and its session,
    * and resolves to a handle for `adopt`. From then on only its TTL ends it: this process neither
@@ -56,7 +53,7 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
 }
 
 /** A writer's lease. */
-export interface WriteLease<F extends boolean = boolean> extends Lease<F> {
+export interface WriteLease extends Lease {
   /**
    * Turns the writer into a reader: other readers may join. A reader cannot become a writer again,
    * since two of them would deadlock.

@@ -50,20 +50,20 @@ export interface StealLockOptions {
 
 const MAX_REASON_BYTES = 256
 
-/** Locks over one store. `F` says whether its leases have fencing tokens. */
-export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
-  readonly store: Store<F>
+/** Locks over one store. */
+export interface Locks extends AsyncDisposable {
+  readonly store: Store
   /** Unique to this `createLocks` call; stands in `inspect` and in events. */
   readonly clientId: string
-  mutex(name: string, options?: LockOptions): Mutex<F>
-  readWriteLock(name: string, options?: LockOptions): ReadWriteLock<F>
-  semaphore(name: string, options: SemaphoreOptions): Semaphore<F>
+  mutex(name: string, options?: LockOptions): Mutex
+  readWriteLock(name: string, options?: LockOptions): ReadWriteLock
+  semaphore(name: string, options: SemaphoreOptions): Semaphore
   /** Several locks as one, taken in the order of their names, all or none. */
-  multi(locks: readonly Lockable<Lease<F>>[]): MultiLock<F>
+  multi(locks: readonly Lockable[]): MultiLock
   /** One name over several mutexes, for many keys. */
-  striped(name: string, options: StripedOptions): StripedLock<F>
-  election(name: string, options?: LockOptions): Election<F>
-  singleFlight(name: string, options?: LockOptions): SingleFlight<F>
+  striped(name: string, options: StripedOptions): StripedLock
+  election(name: string, options?: LockOptions): Election
+  singleFlight(name: string, options?: LockOptions): SingleFlight
   /** Returns the holders and waiters, as the store sees them. */
   inspect(options?: InspectOptions): Promise<readonly LockInfo[]>
   /**
@@ -90,7 +90,7 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
    * @throws UnsupportedLockError on stores that are not in a database. Otherwise as `run` does, or
    * what `work` throws.
    */
-  transaction<L extends Lease<F>, Tx, T>(
+  transaction<L extends Lease, Tx, T>(
     lock: Lockable<L>,
     db: TransactionalDatabase<Tx>,
     work: (tx: Tx, lease: L) => Promise<T>,
@@ -101,13 +101,13 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
    * one. Only `run` and `lease.run` give a context a lease, `acquire` does not. The lease may be
    * lost already: see `assertHeld`.
    */
-  current(name: string): Lease<F> | undefined
+  current(name: string): Lease | undefined
   /**
    * Returns the lease on this lock under which the current async context runs.
    * @throws LockUsageError when this context runs under no lease on the lock, or a released one.
    * @throws LockLostError when the lease was lost.
    */
-  assertHeld(name: string): Lease<F>
+  assertHeld(name: string): Lease
   /** Runs `work` in a context that holds no lock: what it acquires waits like any other caller. */
   detached<T>(work: () => T): T
   /**
@@ -123,10 +123,7 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
  * Makes a client of a store.
  * @throws LockUsageError when an option makes no sense.
  */
-export function createLocks<F extends boolean>(
-  store: Store<F>,
-  options: LocksOptions = {},
-): Locks<F> {
+export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   checkStore(store)
   checkObject('the options of createLocks', options)
   checkClock(options.clock)
@@ -169,16 +166,16 @@ export function createLocks<F extends boolean>(
   return {
     store,
     clientId: client.runtime.owner.clientId,
-    mutex: (name, lock) => mutex<F>(client, named(name), lock),
-    readWriteLock: (name, lock) => readWriteLock<F>(client, named(name), lock),
-    semaphore: (name, lock) => semaphore<F>(client, named(name), lock),
+    mutex: (name, lock) => mutex(client, named(name), lock),
+    readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
+    semaphore: (name, lock) => semaphore(client, named(name), lock),
     multi: (locks) => multi(client, locks),
-    striped: (name, lock) => striped<F>(client, named(name), lock),
+    striped: (name, lock) => striped(client, named(name), lock),
     election(name, lock) {
       const full = named(name)
-      return new LockElection<F>(client, mutex<F>(client, full, lock), () => holders(full))
+      return new LockElection(client, mutex(client, full, lock), () => holders(full))
     },
-    singleFlight: (name, lock) => singleFlight(mutex<F>(client, named(name), lock)),
+    singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock)),
     inspect,
     async steal(name, options = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')

@@ -15,9 +15,9 @@ import { limitsOf, Wait } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { BasicLock } from './lock.js'
 
-export interface ElectionEvents<F extends boolean = boolean> {
+export interface ElectionEvents {
   /** This candidate leads from now on. */
-  elected: [lease: Lease<F>]
+  elected: [lease: Lease]
   /**
    * This candidate led and does not any more, against its will. A leadership that was stolen, or
    * reached `maxHoldMs`, still keeps others out for up to a TTL, for the work that has to stop
@@ -28,7 +28,7 @@ export interface ElectionEvents<F extends boolean = boolean> {
   resigned: []
 }
 
-export interface Election<F extends boolean = boolean> {
+export interface Election {
   readonly name: string
   /** Whether this candidate leads. Right even after a pause. */
   readonly isLeader: boolean
@@ -44,7 +44,7 @@ export interface Election<F extends boolean = boolean> {
    * a caller waits for it.
    * @throws LockTimeoutError when `waitMs` passes first. Throws otherwise as `mutex.acquire` does.
    */
-  campaign(options?: AcquireOptions): Promise<Lease<F>>
+  campaign(options?: AcquireOptions): Promise<Lease>
   /**
    * Releases the leadership, or ends a campaign, or lets go of a leadership that was lost. Resolves
    * to whether there was a leadership to release.
@@ -58,38 +58,38 @@ export interface Election<F extends boolean = boolean> {
    */
   on<E extends keyof ElectionEvents>(
     event: E,
-    listener: (...args: ElectionEvents<F>[E]) => void,
+    listener: (...args: ElectionEvents[E]) => void,
   ): () => void
 }
 
 const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']
 
 /** One attempt to lead, and the callers that wait for it. */
-interface Campaign<F extends boolean> {
+interface Campaign {
   readonly stop: AbortController
-  readonly callers: Set<Wait<Lease<F>>>
+  readonly callers: Set<Wait<Lease>>
   /** A campaign that tries once has no place in the queue: no caller joins it. */
   readonly waits: boolean
 }
 
-export class LockElection<F extends boolean> implements Election<F> {
+export class LockElection implements Election {
   readonly name: string
   readonly #client: Client
-  readonly #lock: BasicLock<Lease<F>>
+  readonly #lock: BasicLock<Lease>
   readonly #holders: () => Promise<readonly HolderInfo[]>
   readonly #emitter = new EventEmitter()
   /** The running campaigns: at most one that waits, and those that try once. */
-  readonly #campaigns = new Set<Campaign<F>>()
-  #lease: Lease<F> | undefined
+  readonly #campaigns = new Set<Campaign>()
+  #lease: Lease | undefined
   /**
    * The leadership that was lost last, until this candidate lets go of it: the store may wait for
    * that.
    */
-  #lostLease: Lease<F> | undefined
+  #lostLease: Lease | undefined
 
   constructor(
     client: Client,
-    lock: BasicLock<Lease<F>>,
+    lock: BasicLock<Lease>,
     holders: () => Promise<readonly HolderInfo[]>,
   ) {
     this.name = lock.name
@@ -110,11 +110,11 @@ export class LockElection<F extends boolean> implements Election<F> {
     return this.#lease?.signal
   }
 
-  async campaign(options: AcquireOptions = {}): Promise<Lease<F>> {
+  async campaign(options: AcquireOptions = {}): Promise<Lease> {
     const limits = limitsOf(this.name, 'campaign', options, this.#client.waitLimits)
     const { waitMs } = limits
     if (this.#lease?.held === true) return this.#lease
-    const wait = new Wait<Lease<F>>(
+    const wait = new Wait<Lease>(
       this.#client.runtime,
       this.name,
       this.#client.runtime.clock.monotonicMs(),
@@ -123,7 +123,7 @@ export class LockElection<F extends boolean> implements Election<F> {
     wait.limit({ ...limits, waitMs: waitMs === 0 ? Infinity : waitMs })
     wait.attempts = this.#lock
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
-    const campaign: Campaign<F> = found ?? {
+    const campaign: Campaign = found ?? {
       stop: new AbortController(),
       callers: new Set(),
       waits: waitMs !== 0,
@@ -134,7 +134,7 @@ export class LockElection<F extends boolean> implements Election<F> {
     return wait.promise
   }
 
-  async #run(campaign: Campaign<F>): Promise<void> {
+  async #run(campaign: Campaign): Promise<void> {
     const { stop, callers, waits } = campaign
     const options = { waitMs: waits ? Infinity : 0, signal: stop.signal }
     this.#campaigns.add(campaign)
@@ -160,18 +160,18 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   /** A caller gives up; with the last one the campaign ends. */
-  #leave(campaign: Campaign<F>, wait: Wait<Lease<F>>): void {
+  #leave(campaign: Campaign, wait: Wait<Lease>): void {
     campaign.callers.delete(wait)
     if (campaign.callers.size === 0) this.#end(campaign)
   }
 
   /** Ends a campaign: no caller joins it, and a later grant is released. */
-  #end(campaign: Campaign<F>, reason?: LockUsageError): void {
+  #end(campaign: Campaign, reason?: LockUsageError): void {
     this.#campaigns.delete(campaign)
     campaign.stop.abort(reason)
   }
 
-  #lead(lease: Lease<F>): void {
+  #lead(lease: Lease): void {
     const former = this.#lease
     this.#letGoOfLost()
     this.#lease = lease
@@ -193,7 +193,7 @@ export class LockElection<F extends boolean> implements Election<F> {
    * in the same tick as the timer of that signal, and before it. Later the lease is not the present
    * one, and its loss would go unseen.
    */
-  #emitLateLoss(lease: Lease<F>): void {
+  #emitLateLoss(lease: Lease): void {
     if (!lease.signal.aborted) this.#emit('lost', (lease as unknown as HeldLease).lossError())
   }
 
@@ -230,7 +230,7 @@ export class LockElection<F extends boolean> implements Election<F> {
 
   on<E extends keyof ElectionEvents>(
     event: E,
-    listener: (...args: ElectionEvents<F>[E]) => void,
+    listener: (...args: ElectionEvents[E]) => void,
   ): () => void {
     if (!EVENTS.includes(event)) {
       throw new LockUsageError(
@@ -252,7 +252,7 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   /** The lease was lost, or the client closes: in both cases the leader has to step down. */
-  #ended(lease: Lease<F>): void {
+  #ended(lease: Lease): void {
     if (this.#lease !== lease) return
     const { reason } = lease.signal as { reason: unknown }
     if (reason instanceof LockLostError) {
@@ -273,7 +273,7 @@ export class LockElection<F extends boolean> implements Election<F> {
    * Calls the listeners. Node reports a listener that throws as an uncaught exception; the caller
    * of `campaign` or `resign` does not see it.
    */
-  #emit<E extends keyof ElectionEvents>(event: E, ...args: ElectionEvents<F>[E]): void {
+  #emit<E extends keyof ElectionEvents>(event: E, ...args: ElectionEvents[E]): void {
     for (const listener of this.#emitter.listeners(event)) {
       try {
         Reflect.apply(listener, undefined, args)

@@ -15,10 +15,10 @@ import { BasicLock, type Lockable } from './lock.js'
 const AGAIN_MS = 10
 
 /** A hold on all locks of a multi-lock. It ends when the first of them ends. */
-export interface MultiLease<F extends boolean = boolean> extends AsyncDisposable {
+export interface MultiLease extends AsyncDisposable {
   /** The leases, in the order of their locks' names. */
-  readonly leases: readonly Lease<F>[]
-  /** The fencing token of each lock, by its full name. Empty on stores that do not fence. */
+  readonly leases: readonly Lease[]
+  /** The fencing token of each lock, by its full name. */
   readonly tokens: ReadonlyMap<string, bigint>
   /** Whether all of them are held. */
   readonly held: boolean
@@ -37,34 +37,31 @@ export interface MultiLease<F extends boolean = boolean> extends AsyncDisposable
   release(): Promise<'released' | 'lost'>
 }
 
-export interface MultiLock<F extends boolean = boolean> {
+export interface MultiLock {
   /** The full names, in the order in which they are taken. */
   readonly names: readonly string[]
-  run<T>(work: (lease: MultiLease<F>) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
-  acquire(options?: AcquireOptions): Promise<MultiLease<F>>
-  tryAcquire(): Promise<MultiLease<F> | undefined>
+  run<T>(work: (lease: MultiLease) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
+  acquire(options?: AcquireOptions): Promise<MultiLease>
+  tryAcquire(): Promise<MultiLease | undefined>
 }
 
-export function multi<F extends boolean>(
-  client: Client,
-  locks: readonly Lockable<Lease<F>>[],
-): MultiLock<F> {
+export function multi(client: Client, locks: readonly Lockable[]): MultiLock {
   return new SortedMultiLock(client, sorted(client, locks))
 }
 
-class SortedMultiLock<F extends boolean> implements MultiLock<F> {
+class SortedMultiLock implements MultiLock {
   readonly names: readonly string[]
   readonly #client: Client
-  readonly #locks: readonly Lockable<Lease<F>>[]
+  readonly #locks: readonly Lockable[]
 
-  constructor(client: Client, locks: readonly Lockable<Lease<F>>[]) {
+  constructor(client: Client, locks: readonly Lockable[]) {
     this.#client = client
     this.#locks = locks
     this.names = locks.map((lock) => lock.name)
   }
 
   async run<T>(
-    work: (lease: MultiLease<F>) => T | PromiseLike<T>,
+    work: (lease: MultiLease) => T | PromiseLike<T>,
     options: AcquireOptions = {},
   ): Promise<T> {
     if (typeof work !== 'function')
@@ -73,7 +70,7 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
     const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
     let begun = false
-    const begin = (lease: MultiLease<F>): T | PromiseLike<T> => {
+    const begin = (lease: MultiLease): T | PromiseLike<T> => {
       lease.assertHeld()
       begun = true
       return work(lease)
@@ -99,14 +96,14 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
    * loss.
    */
   #enter<T>(
-    begin: (lease: MultiLease<F>) => T | PromiseLike<T>,
+    begin: (lease: MultiLease) => T | PromiseLike<T>,
     untilMs: number,
     options: AcquireOptions,
-    leases: readonly Lease<F>[] = [],
+    leases: readonly Lease[] = [],
   ): Promise<T> {
     const lock = this.#locks[leases.length]
     if (!lock) return (async () => begin(new HeldMultiLease(leases)))()
-    const inside = (lease: Lease<F>): Promise<T> =>
+    const inside = (lease: Lease): Promise<T> =>
       this.#enter(begin, untilMs, options, [...leases, lease])
     return lock.run(inside, this.#withRest(options, untilMs))
   }
@@ -128,7 +125,7 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     return new Promise((resolve) => void this.#client.runtime.clock.timer(AGAIN_MS, resolve))
   }
 
-  async acquire(options: AcquireOptions = {}): Promise<MultiLease<F>> {
+  async acquire(options: AcquireOptions = {}): Promise<MultiLease> {
     checkObject('the options of acquire', options)
     const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
     const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
@@ -152,8 +149,8 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     })
   }
 
-  async tryAcquire(): Promise<MultiLease<F> | undefined> {
-    const leases: Lease<F>[] = []
+  async tryAcquire(): Promise<MultiLease | undefined> {
+    const leases: Lease[] = []
     for (const lock of this.#locks) {
       const lease = await undoOnError(leases, () => lock.tryAcquire())
       if (!lease) {
@@ -168,12 +165,8 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     return undefined
   }
 
-  async #acquireAll(
-    untilMs: number,
-    waitMs: number,
-    options: AcquireOptions,
-  ): Promise<MultiLease<F>> {
-    const leases: Lease<F>[] = []
+  async #acquireAll(untilMs: number, waitMs: number, options: AcquireOptions): Promise<MultiLease> {
+    const leases: Lease[] = []
     for (const lock of this.#locks) {
       const lease = await undoOnError(leases, async () => {
         try {
@@ -188,16 +181,14 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
   }
 }
 
-class HeldMultiLease<F extends boolean> implements MultiLease<F> {
-  readonly leases: readonly Lease<F>[]
+class HeldMultiLease implements MultiLease {
+  readonly leases: readonly Lease[]
   readonly tokens: ReadonlyMap<string, bigint>
   #signal: AbortSignal | undefined
 
-  constructor(leases: readonly Lease<F>[]) {
+  constructor(leases: readonly Lease[]) {
     this.leases = leases
-    const tokens = new Map<string, bigint>()
-    for (const { name, token } of leases) if (token !== undefined) tokens.set(name, token)
-    this.tokens = tokens
+    this.tokens = new Map(leases.map(({ name, token }) => [name, token]))
   }
 
   get held(): boolean {
@@ -270,13 +261,10 @@ function timeoutOf(waitMs: number, error: LockTimeoutError): LockTimeoutError {
   return new LockTimeoutError(waitMs, { lock: error.lock ?? '', store: error.store, cause: error })
 }
 
-function sorted<F extends boolean>(
-  client: Client,
-  locks: readonly Lockable<Lease<F>>[],
-): Lockable<Lease<F>>[] {
+function sorted(client: Client, locks: readonly Lockable[]): Lockable[] {
   if (!Array.isArray(locks) || locks.length === 0)
     throw new LockUsageError('multi needs an array of at least one lock.')
-  const byName = new Map<string, Lockable<Lease<F>>>()
+  const byName = new Map<string, Lockable>()
   for (const lock of locks as readonly unknown[]) {
     if (!(lock instanceof BasicLock)) {
       throw new LockUsageError(
@@ -296,7 +284,7 @@ function sorted<F extends boolean>(
         lock: lock.name,
       })
     }
-    byName.set(lock.name, lock as Lockable<Lease<F>>)
+    byName.set(lock.name, lock as Lockable)
   }
   // By code units: the same order on every machine and in every locale.
   return [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lock]) => lock)

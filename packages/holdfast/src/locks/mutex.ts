@@ -8,15 +8,11 @@ import { lockSettings, type LockOptions } from '../lease/options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
-export type Mutex<F extends boolean = boolean> = Lockable<Lease<F>>
+export type Mutex = Lockable
 
-export function mutex<F extends boolean>(
-  client: Client,
-  name: string,
-  options?: LockOptions,
-): BasicLock<Lease<F>> {
+export function mutex(client: Client, name: string, options?: LockOptions): BasicLock<Lease> {
   const settings = lockSettings(options, client.settings, client.runtime.store)
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
   const template = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const
-  return new BasicLock<Lease<F>>(client, template, settings)
+  return new BasicLock<Lease>(client, template, settings)
 }

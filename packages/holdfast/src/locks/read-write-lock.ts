@@ -8,22 +8,18 @@ import { lockSettings, type LockOptions } from '../lease/options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
-export interface ReadWriteLock<F extends boolean = boolean> {
+export interface ReadWriteLock {
   readonly name: string
   /**
    * Shared with other readers. A nested `run` always enters, inside of a reader and of the writer:
    * a waiting writer would deadlock it otherwise.
    */
-  readonly read: Lockable<Lease<F>>
+  readonly read: Lockable
   /** Alone. Its lease has `downgrade()`. */
-  readonly write: Lockable<WriteLease<F>>
+  readonly write: Lockable<WriteLease>
 }
 
-export function readWriteLock<F extends boolean>(
-  client: Client,
-  name: string,
-  options?: LockOptions,
-): ReadWriteLock<F> {
+export function readWriteLock(client: Client, name: string, options?: LockOptions): ReadWriteLock {
   const settings = lockSettings(options, client.settings, client.runtime.store)
   const template = {
     lock: name,
@@ -33,7 +29,7 @@ export function readWriteLock<F extends boolean>(
   } as const
   return {
     name,
-    read: new BasicLock<Lease<F>>(client, { ...template, weight: 1 }, settings),
-    write: new BasicLock<WriteLease<F>>(client, { ...template, weight: CAPACITY_ALL }, settings),
+    read: new BasicLock<Lease>(client, { ...template, weight: 1 }, settings),
+    write: new BasicLock<WriteLease>(client, { ...template, weight: CAPACITY_ALL }, settings),
   }
 }

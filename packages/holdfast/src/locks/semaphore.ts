@@ -28,23 +28,19 @@ export interface WeightOptions {
   readonly weight?: number
 }
 
-export interface Semaphore<F extends boolean = boolean> extends Lockable<Lease<F>> {
+export interface Semaphore extends Lockable {
   readonly permits: number
   run<T>(
-    work: (lease: Lease<F>) => T | PromiseLike<T>,
+    work: (lease: Lease) => T | PromiseLike<T>,
     options?: AcquireOptions & WeightOptions,
   ): Promise<T>
-  acquire(options?: AcquireOptions & WeightOptions): Promise<Lease<F>>
-  tryAcquire(options?: WeightOptions): Promise<Lease<F> | undefined>
+  acquire(options?: AcquireOptions & WeightOptions): Promise<Lease>
+  tryAcquire(options?: WeightOptions): Promise<Lease | undefined>
   /** The same semaphore, taken with this weight: for `multi`. */
-  withWeight(weight: number): Lockable<Lease<F>>
+  withWeight(weight: number): Lockable
 }
 
-export function semaphore<F extends boolean>(
-  client: Client,
-  name: string,
-  options: SemaphoreOptions,
-): Semaphore<F> {
+export function semaphore(client: Client, name: string, options: SemaphoreOptions): Semaphore {
   checkObject('the options of semaphore', options)
   const { permits, ...rest } = options
   checkPermits('permits', permits, CAPACITY_ALL - 1, name)
@@ -55,19 +51,19 @@ export function semaphore<F extends boolean>(
     capacity: permits,
     ttlMs: settings.ttlMs,
   } as const
-  const byWeight = new Map<number, BasicLock<Lease<F>>>()
+  const byWeight = new Map<number, BasicLock<Lease>>()
 
-  function withWeight(weight = 1): BasicLock<Lease<F>> {
+  function withWeight(weight = 1): BasicLock<Lease> {
     checkPermits('weight', weight, permits, name)
     const known = byWeight.get(weight)
     if (known) return known
-    const lock = new BasicLock<Lease<F>>(client, { ...template, weight }, settings)
+    const lock = new BasicLock<Lease>(client, { ...template, weight }, settings)
     if (byWeight.size < WEIGHTS_KEPT) byWeight.set(weight, lock)
     return lock
   }
 
   function parted(options: AcquireOptions & WeightOptions = {}): {
-    readonly lock: BasicLock<Lease<F>>
+    readonly lock: BasicLock<Lease>
     readonly wait: AcquireOptions
   } {
     checkObject(`the options of semaphore "${name}"`, options)

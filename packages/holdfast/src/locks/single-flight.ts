@@ -14,17 +14,17 @@ export interface SingleFlightOptions<T> extends AcquireOptions {
   readonly read: () => T | undefined | null | PromiseLike<T | undefined | null>
 }
 
-export interface SingleFlight<F extends boolean = boolean> {
+export interface SingleFlight {
   readonly name: string
   /**
    * Reads the value; if it is missing, takes the lock, reads again, and calls `load` only if it is
    * missing still. `load` has to store what it made where `read` finds it. Throws as `mutex.run`
    * does, and what they throw.
    */
-  run<T>(load: (lease: Lease<F>) => T | PromiseLike<T>, options: SingleFlightOptions<T>): Promise<T>
+  run<T>(load: (lease: Lease) => T | PromiseLike<T>, options: SingleFlightOptions<T>): Promise<T>
 }
 
-export function singleFlight<F extends boolean>(lock: Lockable<Lease<F>>): SingleFlight<F> {
+export function singleFlight(lock: Lockable): SingleFlight {
   return {
     name: lock.name,
     async run(load, options) {

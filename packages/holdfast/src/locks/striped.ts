@@ -10,24 +10,20 @@ export interface StripedOptions extends LockOptions {
   readonly stripes: number
 }
 
-export interface StripedLock<F extends boolean = boolean> {
+export interface StripedLock {
   readonly name: string
   readonly stripes: number
   /** The mutex that guards this key. */
-  for(key: string): Mutex<F>
+  for(key: string): Mutex
   /** The mutex of one stripe, counted from 0: to take several with `multi`. */
-  at(stripe: number): Mutex<F>
+  at(stripe: number): Mutex
   /** The stripe that this key falls on. */
   indexOf(key: string): number
 }
 
 const MOST_STRIPES = 65_536
 
-export function striped<F extends boolean>(
-  client: Client,
-  name: string,
-  options: StripedOptions,
-): StripedLock<F> {
+export function striped(client: Client, name: string, options: StripedOptions): StripedLock {
   checkObject('the options of striped', options)
   const { stripes, ...rest } = options
   if (!Number.isSafeInteger(stripes) || stripes < 1 || stripes > MOST_STRIPES) {
@@ -40,13 +36,13 @@ export function striped<F extends boolean>(
   checkName(nameOf(stripes - 1), 'lock name with its stripe')
   // The mutexes are made when they are first used. Their options are checked now.
   lockSettings(rest, client.settings, client.runtime.store)
-  const made = new Map<number, Mutex<F>>()
+  const made = new Map<number, Mutex>()
 
   function nameOf(stripe: number): string {
     return `${name}#${stripe}`
   }
 
-  function at(stripe: number): Mutex<F> {
+  function at(stripe: number): Mutex {
     if (!Number.isSafeInteger(stripe) || stripe < 0 || stripe >= stripes) {
       throw new LockUsageError(
         `"${name}" has the stripes 0 to ${stripes - 1}; there is no ${describe(stripe)}.`,

@@ -104,8 +104,8 @@ export interface AttemptOptions {
 /** The claim holds the lock. */
 export interface Granted {
   readonly outcome: 'granted'
-  /** The first token of the block. Undefined on stores without fencing. */
-  readonly token: bigint | undefined
+  /** The first token of the block. */
+  readonly token: bigint
   /** The number of reserved tokens: `token` to `token + tokens - 1`. */
   readonly tokens: number
   /** The TTL of this grant, in milliseconds. A pushed grant has less than the claim asked for. */
@@ -194,7 +194,7 @@ export type WithdrawOutcome = 'released' | 'left' | 'absent'
 
 /** A grant that travels with a wake-up. Its deadline counts from the last answer "waiting". */
 export interface PushedGrant {
-  readonly token: bigint | undefined
+  readonly token: bigint
   readonly tokens: number
   readonly ttlMs: number
 }
@@ -234,6 +234,7 @@ export interface HolderInfo {
   readonly claimId: string
   readonly owner: Owner
   readonly weight: number
+  /** Undefined where too few servers that know it answer. */
   readonly token: bigint | undefined
   /** The time since the grant. */
   readonly heldMs: number
@@ -287,9 +288,9 @@ export const LONGEST_TTL_MS = 366 * 24 * 3_600_000
 export const DEFAULT_POLL_RANGE_MS: Traits['pollRangeMs'] = [50, 250]
 
 /** What a store can do and promises. The runtime refuses the rest with `UnsupportedLockError`. */
-export interface Traits<F extends boolean = boolean> {
+export interface Traits {
   /** Every grant has a larger token than each earlier grant of that lock. */
-  readonly fencing: F
+  readonly fencing: boolean
   /** A grant can reserve several tokens, for hand-offs inside one process. */
   readonly tokenBlocks: boolean
   readonly kinds: readonly LockKind[]
@@ -332,10 +333,10 @@ export interface TransactionGuard {
   isStillOpen(query: GuardQuery, lease: GuardedLease): Promise<boolean>
 }
 
-export interface Store<F extends boolean = boolean> {
+export interface Store {
   /** Such as `memory` or `redis`. Errors and events name it. */
   readonly name: string
-  readonly traits: Traits<F>
+  readonly traits: Traits
   /** Present where the store is in a database that has transactions. */
   readonly transactionGuard?: TransactionGuard
   /**

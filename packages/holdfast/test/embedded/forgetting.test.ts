@@ -94,7 +94,7 @@ async function fill(directory: string, rows: number, ageMs: number): Promise<big
 
 async function open<R>(
   directory: string,
-  work: (store: Store<true>) => Promise<R>,
+  work: (store: Store) => Promise<R>,
   aheadMs = 0,
 ): Promise<R> {
   const store = openOn({ directory, machine: ahead(aheadMs) })

@@ -171,7 +171,7 @@ function canWrite(file: string): boolean {
   return status === 0
 }
 
-function openSystem(directory: string): Store<true> {
+function openSystem(directory: string): Store {
   return closing(openOn({ system: true, machine: makeMachine({ systemDirectory: directory }) }))
 }
 

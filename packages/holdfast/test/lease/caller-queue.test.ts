@@ -10,7 +10,7 @@ import { makeWorld, outcomeOf, type Fate, type World } from '../support/world.js
 /** Two callers in one tick, whose attempts reach the store in the other order. */
 async function crossing(
   world: World,
-  ask: (locks: Locks<true>) => Promise<{ release(): Promise<unknown> }>,
+  ask: (locks: Locks) => Promise<{ release(): Promise<unknown> }>,
 ) {
   const holder = await world.direct().mutex('a').acquire()
   const locks = world.client()

@@ -10,7 +10,7 @@ import { makeWorld, outcomeOf, type World } from '../support/world.js'
 async function crowd(world: World, size: number, ttlMs = 30_000) {
   const locks = world.client({ ttlMs })
   const first = await world.clock.until(locks.mutex('a').acquire())
-  const served: Lease<true>[] = []
+  const served: Lease[] = []
   const waiting = Array.from({ length: size }, async () => {
     const lease = await locks.mutex('a').acquire()
     served.push(lease)

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { remaining } from '../support/garbage.js'
 import { deferred, makeWorld, outcomeOf } from '../support/world.js'
 
-function setUp(): { locks: Locks<true>; world: ReturnType<typeof makeWorld> } {
+function setUp(): { locks: Locks; world: ReturnType<typeof makeWorld> } {
   const world = makeWorld()
   return { locks: world.direct(), world }
 }
@@ -161,8 +161,8 @@ describe('a nested run', () => {
 
 describe('a nested run that no caller awaits', () => {
   test.each([
-    ['readers', (locks: Locks<true>) => locks.readWriteLock('a').read],
-    ['the holder of a mutex', (locks: Locks<true>) => locks.mutex('a', { reentrant: true })],
+    ['readers', (locks: Locks) => locks.readWriteLock('a').read],
+    ['the holder of a mutex', (locks: Locks) => locks.mutex('a', { reentrant: true })],
   ])(
     'keeps the lock for %s until it has ended, though the run around it failed',
     async (_, lockOf) => {

@@ -8,10 +8,10 @@ import { describe, expect, test } from 'vitest'
 import { makeWorld, outcomeOf, type World } from '../support/world.js'
 
 /** Queues callers, one after the other, each named by its client and a number: `a1 a2 b1`. */
-async function queueUp(world: World, clients: Record<string, Locks<true>>, callers: string) {
-  const served: { readonly name: string; readonly lease: Lease<true> }[] = []
+async function queueUp(world: World, clients: Record<string, Locks>, callers: string) {
+  const served: { readonly name: string; readonly lease: Lease }[] = []
   for (const name of callers.split(' ')) {
-    const locks = clients[name[0] as string] as Locks<true>
+    const locks = clients[name[0] as string] as Locks
     void locks
       .mutex('a')
       .acquire()
@@ -21,7 +21,7 @@ async function queueUp(world: World, clients: Record<string, Locks<true>>, calle
   return served
 }
 
-function strictClients(world: World): Record<string, Locks<true>> {
+function strictClients(world: World): Record<string, Locks> {
   return { a: world.client({ fairness: 'fifo' }), b: world.client({ fairness: 'fifo' }) }
 }
 
@@ -31,7 +31,7 @@ function strictClients(world: World): Record<string, Locks<true>> {
  */
 async function turns(world: World, served: Awaited<ReturnType<typeof queueUp>>): Promise<string[]> {
   const handed = new Set<bigint>()
-  const stop = onLockEvent('handed-off', ({ token }) => handed.add(token as bigint))
+  const stop = onLockEvent('handed-off', ({ token }) => handed.add(token))
   const order: string[] = []
   for (let turn = 0; served[turn]; turn += 1) {
     const { name, lease } = served[turn] as (typeof served)[number]
@@ -48,7 +48,7 @@ async function turns(world: World, served: Awaited<ReturnType<typeof queueUp>>):
  * before `b1`.
  */
 async function comingBack(world: World, size: number) {
-  const { a, b } = strictClients(world) as { a: Locks<true>; b: Locks<true> }
+  const { a, b } = strictClients(world) as { a: Locks; b: Locks }
   const first = await world.clock.until(b.mutex('a').acquire())
   const order: string[] = []
   const note = (name: string) => (): void => void order.push(name)
@@ -118,12 +118,12 @@ describe('a strict queue', () => {
     const clients = strictClients(world)
     const served = await queueUp(world, clients, 'b0 a1 a2 a3')
     await turns(world, served)
-    expect(await world.clock.until((clients['a'] as Locks<true>).inspect())).toEqual([])
+    expect(await world.clock.until((clients['a'] as Locks).inspect())).toEqual([])
   })
 
   test('does not hand on a lease of another TTL, nor one that is not renewed', async () => {
     const world = makeWorld()
-    const { a, b } = strictClients(world) as { a: Locks<true>; b: Locks<true> }
+    const { a, b } = strictClients(world) as { a: Locks; b: Locks }
     const first = await world.clock.until(b.mutex('a').acquire())
     const order: string[] = []
     const tokens = new Set<unknown>()
@@ -180,7 +180,7 @@ describe('a strict queue', () => {
 
   test('lets go who gives up, or is closed, before it could ask', async () => {
     const world = makeWorld()
-    const { a } = strictClients(world) as { a: Locks<true> }
+    const { a } = strictClients(world) as { a: Locks }
     const served = await queueUp(world, { a }, 'a0 a1 a2 a3')
     for (const turn of [0, 1]) {
       await world.clock.until((served[turn] as (typeof served)[number]).lease.release())

@@ -3,7 +3,7 @@ import type { Locks } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { deferred, makeWorld, outcomeOf } from '../support/world.js'
 
-function setUp(): { locks: Locks<true>; world: ReturnType<typeof makeWorld> } {
+function setUp(): { locks: Locks; world: ReturnType<typeof makeWorld> } {
   const world = makeWorld()
   return { locks: world.direct(), world }
 }

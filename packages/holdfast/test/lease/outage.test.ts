@@ -52,7 +52,7 @@ function outagesOf(locks: Locks): LockEvents['store-unavailable'][] {
 /** Each way to wait for a lock. */
 const WAYS: readonly (readonly [
   string,
-  (locks: Locks<true>, options: AcquireOptions) => Promise<unknown>,
+  (locks: Locks, options: AcquireOptions) => Promise<unknown>,
 ])[] = [
   ['mutex.acquire', (locks, options) => locks.mutex('a').acquire(options)],
   ['mutex.run', (locks, options) => locks.mutex('a').run(() => 'ran', options)],

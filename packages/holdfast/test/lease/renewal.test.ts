@@ -7,9 +7,7 @@ import { makeWorld } from '../support/world.js'
 const TTL_MS = 3000
 const MANY = 1000
 
-function acquireMany(
-  locks: ReturnType<ReturnType<typeof makeWorld>['client']>,
-): Promise<Lease<true>[]> {
+function acquireMany(locks: ReturnType<ReturnType<typeof makeWorld>['client']>): Promise<Lease[]> {
   return Promise.all(
     Array.from({ length: MANY }, (_, index) => locks.mutex(`many ${index}`).acquire()),
   )

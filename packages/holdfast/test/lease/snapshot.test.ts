@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { makeWorld, type World } from '../support/world.js'
 
 /** The first id was drawn before the snapshot was made; what comes later differs. */
-function twinOf(world: World, name: string): Locks<true> {
+function twinOf(world: World, name: string): Locks {
   let drawn = 0
   const random: Random = { next: () => 0.5, id: () => (drawn++ === 0 ? 'twin' : `${name}${drawn}`) }
   return world.direct({ random })

@@ -15,7 +15,7 @@ import { outcomeOf } from '../support/world.js'
 
 const locks = createLocks(memoryStore())
 
-function storeWith(traits: Partial<Traits<true>>): Store<true> {
+function storeWith(traits: Partial<Traits>): Store {
   const store = memoryStore()
   Object.defineProperty(store, 'traits', { value: { ...store.traits, ...traits } })
   return store
@@ -268,7 +268,7 @@ describe('options', () => {
   })
 
   test('a downgrade of what is no writer', async () => {
-    const lease = (await locks.mutex('no writer').acquire()) as unknown as WriteLease<true>
+    const lease = (await locks.mutex('no writer').acquire()) as unknown as WriteLease
     expect(await outcomeOf(lease.downgrade())).toHaveProperty('error.code', 'LOCK_USAGE')
   })
 })

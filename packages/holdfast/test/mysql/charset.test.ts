@@ -18,7 +18,7 @@ function poolOf(options: PoolOptions = {}): Pool {
   return pool
 }
 
-function locksOf(pool: Pool): Locks<true> {
+function locksOf(pool: Pool): Locks {
   const locks = createLocks(mysqlStore({ pool }), { label: 'café 🔒' })
   after(() => locks.close())
   return locks

@@ -16,7 +16,7 @@ function poolOf(options: PoolOptions = {}): Pool {
   return pool
 }
 
-function locksOf(options: MysqlStoreOptions, of: LocksOptions = {}): Locks<true> {
+function locksOf(options: MysqlStoreOptions, of: LocksOptions = {}): Locks {
   const locks = createLocks(mysqlStore(options), of)
   after(() => locks.close({ graceMs: 0 }))
   return locks

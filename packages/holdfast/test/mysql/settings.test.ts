@@ -19,7 +19,7 @@ function poolOf(setting?: string, options: PoolOptions = {}): Pool {
   return pool
 }
 
-function locksOf(pool: Pool): Locks<true> {
+function locksOf(pool: Pool): Locks {
   const locks = createLocks(mysqlStore({ pool }))
   after(() => locks.close({ graceMs: 0 }))
   return locks

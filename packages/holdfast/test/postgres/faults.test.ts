@@ -25,7 +25,7 @@ function poolOf(config: PoolConfig = {}): Pool {
   return pool
 }
 
-function locksOf(options: PostgresStoreOptions, of: LocksOptions = {}): Locks<true> {
+function locksOf(options: PostgresStoreOptions, of: LocksOptions = {}): Locks {
   const locks = createLocks(postgresStore(options), of)
   after(() => locks.close({ graceMs: 0 }))
   return locks

@@ -17,7 +17,7 @@ test('a thousand waiters on a hundred locks', async () => {
   const server = await startPostgres()
   server.psql(postgresSchema())
   const pools: Pool[] = []
-  const client = (): Locks<true> => {
+  const client = (): Locks => {
     const pool = new Pool({ connectionString: server.url, max: 4 })
     // The server may end before the last connection is quite closed.
     pool.on('error', () => undefined)

@@ -116,7 +116,7 @@ async function cutOff(primary: RedisServer, replica: RedisServer): Promise<void>
  * A lock whose grant was lost is granted again, with a larger token, and the first holder finds out
  * when it asks.
  */
-async function expectDoubleHold(store: Store<true>, first: Claim, token: bigint): Promise<void> {
+async function expectDoubleHold(store: Store, first: Claim, token: bigint): Promise<void> {
   const [second, waiter] = [makeClaim('lock'), makeClaim('lock')]
   await eventually(
     'there is a primary',

@@ -49,10 +49,7 @@ function stop(replica: Pick<RedisServer, 'pause' | 'resume'>): () => void {
 }
 
 /** A lock is taken, handed on and released; and none is while the replica stands still. */
-async function tryOut(
-  store: Store<true>,
-  replica: Pick<RedisServer, 'pause' | 'resume'>,
-): Promise<void> {
+async function tryOut(store: Store, replica: Pick<RedisServer, 'pause' | 'resume'>): Promise<void> {
   const [first, second] = [makeClaim('lock'), makeClaim('lock')]
   const { token } = await take(store, first)
   expect((await store.attempt(second, QUEUE)).outcome).toBe('waiting')

@@ -38,7 +38,7 @@ async function openThrough(
 }
 
 /** Whether a claim that arrives once more is refused. */
-async function isRefused(other: Store<true>, claim: Claim): Promise<boolean> {
+async function isRefused(other: Store, claim: Claim): Promise<boolean> {
   return (await other.attempt(claim, TRY)).outcome === 'withdrawn'
 }
 

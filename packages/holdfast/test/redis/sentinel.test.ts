@@ -20,7 +20,7 @@ import {
 } from './support/world.js'
 
 /** Hands a lock on by a message: no waiter asks for a minute. */
-async function handOn(one: Store<true>, two: Store<true>, lock: string): Promise<bigint> {
+async function handOn(one: Store, two: Store, lock: string): Promise<bigint> {
   const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
   await take(one, holder)
   expect((await two.attempt(waiter, QUEUE)).outcome).toBe('waiting')
@@ -55,7 +55,7 @@ test('locks are handed on by messages before and after a failover, and by a clie
   await primary.kill()
   const next = await group.untilReplaced(primary)
   for (const { library, stores } of worlds) {
-    const ready = (store: Store<true>): Promise<boolean> =>
+    const ready = (store: Store): Promise<boolean> =>
       Promise.resolve(store.attempt(makeClaim(`try ${library}`), TRY)).then(Boolean, () => false)
     for (const store of stores)
       await eventually(`${library} follows`, () => ready(store), { withinMs: 30_000 })

@@ -34,7 +34,7 @@ interface Rival {
 
 interface Kit {
   readonly name: string
-  readonly store: () => Store<true>
+  readonly store: () => Store
   readonly rival: () => Promise<Rival>
   /** What makes the rival survive. */
   readonly favour: readonly string[]

@@ -30,12 +30,12 @@ function through(url: string, port: number): string {
   return changed.href
 }
 
-function opened(locks: Locks<true>): Locks<true> {
+function opened(locks: Locks): Locks {
   after(() => locks.close({ graceMs: 0 }))
   return locks
 }
 
-function postgresLocks(port: number, options: LocksOptions = {}): Locks<true> {
+function postgresLocks(port: number, options: LocksOptions = {}): Locks {
   const pool = new Pool({
     connectionString: through(postgres.url, port),
     max: 2,
@@ -46,7 +46,7 @@ function postgresLocks(port: number, options: LocksOptions = {}): Locks<true> {
   return opened(createLocks(postgresStore({ pool, requestTimeoutMs: REQUEST_MS }), options))
 }
 
-function mysqlLocks(port: number, options: LocksOptions = {}): Locks<true> {
+function mysqlLocks(port: number, options: LocksOptions = {}): Locks {
   const uri = through(mysql.url, port)
   const pool = createPool({ uri, connectionLimit: 3, connectTimeout: REQUEST_MS })
   // It rejects for a connection that it could not make in the black hole.
@@ -96,7 +96,7 @@ async function gone(lease: { readonly signal: AbortSignal }): Promise<void> {
 }
 
 /** Connections that were begun in the black hole fail yet. */
-async function healed(locks: Locks<true>, name: string): Promise<Lease<true>> {
+async function healed(locks: Locks, name: string): Promise<Lease> {
   const endMs = performance.now() + 3 * REQUEST_MS
   for (;;) {
     try {
@@ -108,7 +108,7 @@ async function healed(locks: Locks<true>, name: string): Promise<Lease<true>> {
 }
 
 /** Acquires enough locks at once that the pool opens all the connections that the store uses. */
-async function takeTwo(locks: Locks<true>): Promise<Lease<true>[]> {
+async function takeTwo(locks: Locks): Promise<Lease[]> {
   const first = locks.mutex('idle 1').acquire()
   // In a turn of its own, or both would travel together.
   await nextTurn()

@@ -25,12 +25,12 @@ export interface Wire {
 
 export interface World {
   readonly clock: VirtualClock
-  readonly store: Store<true>
+  readonly store: Store
   readonly wire: Wire
   /** A client of the store over the wire. `requestTimeoutMs` is that of the wire. */
-  client(options?: LocksOptions & { readonly requestTimeoutMs?: number }): Locks<true>
+  client(options?: LocksOptions & { readonly requestTimeoutMs?: number }): Locks
   /** A client that calls the store directly, as another process might. */
-  direct(options?: LocksOptions): Locks<true>
+  direct(options?: LocksOptions): Locks
 }
 
 /** @param tombstonesPerLock how many claims that ended each lock remembers */
@@ -52,7 +52,7 @@ export function makeWorld(seed = 1, tombstonesPerLock = 100_000): World {
   }
 }
 
-function behindWire(store: Store<true>, wire: Wire, clock: VirtualClock): Store<true> {
+function behindWire(store: Store, wire: Wire, clock: VirtualClock): Store {
   const travel = (): Promise<void> =>
     new Promise((resolve) => void clock.timer(wire.latencyMs, resolve))
 

@@ -26,12 +26,10 @@ afterAll(async () => {
   await ensemble.stop()
 })
 
-const openStore = (options: Partial<ZooKeeperOptions> = {}): Store<true> =>
+const openStore = (options: Partial<ZooKeeperOptions> = {}): Store =>
   world.openStore({ connect: ensemble.connect, ...options })
-const openLocks = (
-  options: Partial<ZooKeeperOptions> = {},
-  settings: LocksOptions = {},
-): Locks<true> => world.openLocks({ connect: ensemble.connect, ...options }, settings)
+const openLocks = (options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks =>
+  world.openLocks({ connect: ensemble.connect, ...options }, settings)
 const openProxy = () => world.openProxy(ensemble.ports[0])
 /** How many sessions the server has. */
 const sessions = async (): Promise<number> => {

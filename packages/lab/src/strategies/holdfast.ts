@@ -94,7 +94,7 @@ async function openFenced(store: StoreName, premises: Premises): Promise<Counter
   const { locks, close } = await openLocks(store, premises)
   const sell = (visit: Visit, lease: Lease): Promise<Sale> =>
     premises.shop.transaction(async (tx) => {
-      if (lease.token !== undefined) await tx.fence(lease)
+      await tx.fence(lease)
       return readModifyWrite(tx, visit, () => lease.assertHeld())
     })
   return {

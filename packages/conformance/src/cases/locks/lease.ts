@@ -92,8 +92,8 @@ lease.test(
       const held = await context.soon(locks.mutex(context.name()).acquire())
       const { token } = held
       assert.equal(typeof token, 'bigint')
-      assert.ok((token ?? 0n) > last, `token ${token} came after ${last}`)
-      last = token ?? 0n
+      assert.ok(token > last, `token ${token} came after ${last}`)
+      last = token
       await context.soon(held.release())
     }
   },

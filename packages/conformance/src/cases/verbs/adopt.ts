@@ -18,7 +18,7 @@ async function passOn(store: Store, adoption: Adoption): Promise<AdoptResult> {
 /** Takes the lock, and returns the claim with its token. */
 async function taken(context: Context, claim = context.claim()): Promise<[Claim, bigint]> {
   const { token } = await context.take(claim)
-  return [claim, token as bigint]
+  return [claim, token]
 }
 
 adopt.test('an adopted lease keeps its token and gets a whole TTL', async (context) => {
@@ -32,7 +32,7 @@ adopt.test('an adopted lease keeps its token and gets a whole TTL', async (conte
   assert.ok(granted.remainingMs > to.ttlMs / 2, `${granted.remainingMs} ms remain`)
   assert.deepEqual(await context.store.renew([to]), [{ outcome: 'renewed' }])
   assert.equal(await context.withdraw(to), 'released')
-  assert.ok(((await context.take(context.claim())).token as bigint) > token)
+  assert.ok((await context.take(context.claim())).token > token)
 })
 
 adopt.test('an adopted claim is refused from then on, and frees nothing', async (context) => {
@@ -84,7 +84,7 @@ adopt.test('a detached lease is adopted by another client', async (context) => {
 adopt.test('a detached lease outlives the client that made it', async (context) => {
   const exporter = await context.open()
   const [from, detached] = [context.claim(), context.claim()]
-  const token = (await context.take(from, exporter)).token as bigint
+  const token = (await context.take(from, exporter)).token
   await passOn(exporter, { from, token, to: detached, detached: true })
   await exporter.close()
   expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')

@@ -30,7 +30,7 @@ export interface EmbeddedStoreOptions {
  * @throws StoreUnavailableError (`STORE_CONFIG`) without a directory for a user who has no home
  * folder.
  */
-export function embeddedStore(options: EmbeddedStoreOptions = {}): Store<true> {
+export function embeddedStore(options: EmbeddedStoreOptions = {}): Store {
   const machine = machineOf(options)
   return new EmbeddedStore(choosePlace(options, machine), machine)
 }

@@ -37,7 +37,7 @@ import { WakeupSocket } from './wakeup-socket.js'
 import type { Promotion } from './transactions.js'
 import { Upkeep } from './upkeep.js'
 
-const TRAITS: Traits<true> = {
+const TRAITS: Traits = {
   fencing: true,
   tokenBlocks: true,
   kinds: ['mutex', 'readWriteLock', 'semaphore'],
@@ -58,7 +58,7 @@ interface Answer {
   readonly holders: readonly SocketAddress[]
 }
 
-export class EmbeddedStore implements Store<true> {
+export class EmbeddedStore implements Store {
   readonly name = 'embedded'
   readonly traits = TRAITS
   readonly #place: Place

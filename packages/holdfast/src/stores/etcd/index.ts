@@ -24,7 +24,7 @@ const LONGEST_TTL_MS = 2 ** 31 - 1
  * Makes a store on an etcd cluster. It connects when it is first used.
  * @throws LockUsageError when the options make no sense.
  */
-export function etcdStore(options: EtcdOptions): Store<true> {
+export function etcdStore(options: EtcdOptions): Store {
   checkOptions(options)
   return new SequencedStore(new EtcdPort(new Connection(options)), {
     name: 'etcd',

@@ -47,7 +47,7 @@ const IDLE_LOCKS_KEPT = 1024
 /** The number of locks that each step checks for forgetting: more than a step can add. */
 const LOOK_AT_OLDEST = 2
 
-const TRAITS: Traits<true> = {
+const TRAITS: Traits = {
   fencing: true,
   tokenBlocks: true,
   kinds: ['mutex', 'readWriteLock', 'semaphore'],
@@ -66,7 +66,7 @@ const TRAITS: Traits<true> = {
  * Makes a store that lives in this process. Clients share locks when they share the store.
  * @throws LockUsageError when an option makes no sense.
  */
-export function memoryStore(options: MemoryStoreOptions = {}): Store<true> {
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions(options)
   return new MemoryStore(options)
 }
@@ -83,7 +83,7 @@ function checkOptions(options: MemoryStoreOptions | null): void {
   })
 }
 
-class MemoryStore implements Store<true> {
+class MemoryStore implements Store {
   readonly name = 'memory'
   readonly traits = TRAITS
   readonly #clock: Clock

@@ -38,7 +38,7 @@ export interface MysqlStoreOptions {
  * connect as the same database user, since they wake each other by KILL QUERY.
  * @throws LockUsageError for an invalid option.
  */
-export function mysqlStore(options: MysqlStoreOptions): Store<true> {
+export function mysqlStore(options: MysqlStoreOptions): Store {
   refuseMode(options, 'mysql')
   const { pool, prefix = DEFAULT_PREFIX, autoMigrate = false, requestTimeoutMs = 5000 } = options
   checkRequestTimeout(requestTimeoutMs, 'mysql')

@@ -37,7 +37,7 @@ export interface PostgresStoreOptions {
  * connections of the pool are in use.
  * @throws LockUsageError for an invalid option.
  */
-export function postgresStore(options: PostgresStoreOptions): Store<true> {
+export function postgresStore(options: PostgresStoreOptions): Store {
   refuseMode(options, 'postgres')
   const { pool, schema = DEFAULT_SCHEMA, autoMigrate = false, requestTimeoutMs = 5000 } = options
   checkRequestTimeout(requestTimeoutMs, 'postgres')

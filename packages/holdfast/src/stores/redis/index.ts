@@ -26,7 +26,7 @@ export type { RedisStoreOptions } from './options.js'
  * Makes a store on a Redis server. Nothing is sent before the store is used.
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
-export function redisStore(options: RedisStoreOptions): Store<true> {
+export function redisStore(options: RedisStoreOptions): Store {
   checkOptions(options)
   return openRedis(options)
 }

@@ -43,7 +43,7 @@ import { NO_TERMS, TermsEncoder } from './terms-encoder.js'
 import { InDoubtClaims } from './in-doubt-claims.js'
 import { GrantInbox } from './grant-inbox.js'
 
-const TRAITS: Traits<true> = {
+const TRAITS: Traits = {
   fencing: true,
   tokenBlocks: true,
   kinds: ['mutex', 'readWriteLock', 'semaphore'],
@@ -72,7 +72,7 @@ export interface RedisStoreSettings extends Pick<RedisSettings, 'prefix' | 'cloc
   readonly replicated: boolean
 }
 
-export class RedisStore implements Store<true> {
+export class RedisStore implements Store {
   readonly name = STORE_NAME
   readonly traits = TRAITS
   readonly #prefix: string

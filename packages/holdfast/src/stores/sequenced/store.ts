@@ -41,9 +41,9 @@ export interface SequencedStoreOptions {
   readonly clock?: Clock | undefined
 }
 
-export class SequencedStore<S extends PortSession> implements Store<true> {
+export class SequencedStore<S extends PortSession> implements Store {
   readonly name: string
-  readonly traits: Traits<true>
+  readonly traits: Traits
   readonly #context: StoreContext<S>
   readonly #waiting: QueueWaiter<S>
   readonly #attempting: AttemptHandler<S>

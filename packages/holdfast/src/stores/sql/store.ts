@@ -29,7 +29,7 @@ import { Batches } from './batches.js'
 import type { Database } from './database.js'
 import * as requests from './requests.js'
 
-const TRAITS: Traits<true> = {
+const TRAITS: Traits = {
   fencing: true,
   tokenBlocks: true,
   kinds: ['mutex', 'readWriteLock', 'semaphore'],
@@ -47,7 +47,7 @@ const TRAITS: Traits<true> = {
 /** How long after its last waiter a client stops listening, in milliseconds. */
 const UNLISTEN_AFTER_MS = 10_000
 
-export class SqlStore implements Store<true> {
+export class SqlStore implements Store {
   readonly name: string
   readonly traits = TRAITS
   readonly transactionGuard: TransactionGuard

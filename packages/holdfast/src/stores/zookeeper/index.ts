@@ -28,7 +28,7 @@ const TTL_RANGE_MS = [1000, 3_600_000] as const
  * each TTL that is in use.
  * @throws LockUsageError when the options make no sense.
  */
-export function zookeeperStore(options: ZooKeeperOptions): Store<true> {
+export function zookeeperStore(options: ZooKeeperOptions): Store {
   checkOptions(options)
   return new SequencedStore(new ZooKeeperPort(options), {
     name: 'zookeeper',

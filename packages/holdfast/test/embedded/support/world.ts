@@ -23,7 +23,7 @@ export interface Machine {
   readonly systemDirectory?: string
 }
 
-export function openOn(options: EmbeddedStoreOptions & { readonly machine: Machine }): Store<true> {
+export function openOn(options: EmbeddedStoreOptions & { readonly machine: Machine }): Store {
   return embeddedStore(options)
 }
 

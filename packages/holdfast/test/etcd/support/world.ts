@@ -20,13 +20,13 @@ import { makeClaim as makeAnyClaim, QUEUE } from '../../../../../test/support/cl
 export { after } from '../../../../../test/support/after.js'
 export { QUEUE, TRY } from '../../../../../test/support/claims.js'
 
-export function openStore(options: EtcdOptions): Store<true> {
+export function openStore(options: EtcdOptions): Store {
   const store = etcdStore(options)
   after(async () => store.close())
   return store
 }
 
-export function openLocks(options: EtcdOptions, settings: LocksOptions = {}): Locks<true> {
+export function openLocks(options: EtcdOptions, settings: LocksOptions = {}): Locks {
   const store = openStore(options)
   const locks = createLocks(store, settings)
   after(() => locks.close({ graceMs: 0 }))
@@ -91,7 +91,7 @@ export async function endSession(endpoint: string, { lock, id }: Claim): Promise
 }
 
 /** Returns when the holder learns of the loss, on the monotonic clock. */
-function lossOf(lease: Lease<true>): Promise<number> {
+function lossOf(lease: Lease): Promise<number> {
   return new Promise((resolve) => {
     lease.signal.addEventListener('abort', () => resolve(performance.now()))
   })
@@ -100,7 +100,7 @@ function lossOf(lease: Lease<true>): Promise<number> {
 /** The server falls silent under a lease of two seconds, and comes back after its deadline. */
 export async function fallSilent(
   server: Service | undefined,
-  open: (settings: LocksOptions) => Locks<true>,
+  open: (settings: LocksOptions) => Locks,
 ) {
   const locks = open({ ttlMs: 2000 })
   const lease = await locks.mutex('silent').acquire()
@@ -122,8 +122,8 @@ export async function fallSilent(
 interface Minority {
   /** The first of three servers is alone when the others stop. */
   readonly others: readonly Service[]
-  openAlone(settings: LocksOptions): Locks<true>
-  openAll(): Locks<true>
+  openAlone(settings: LocksOptions): Locks
+  openAll(): Locks
 }
 
 /** Two servers of three stop: no grant, and the holder learns of the loss by its deadline. */
@@ -141,7 +141,7 @@ export async function leaveMinority({ others, openAlone, openAll }: Minority): P
 }
 
 /** Asks until there is an answer: an election may outlast the limit of one request. */
-async function acquired(locks: Locks<true>): Promise<Lease<true>> {
+async function acquired(locks: Locks): Promise<Lease> {
   const endMs = performance.now() + 20_000
   for (;;) {
     try {
@@ -154,7 +154,7 @@ async function acquired(locks: Locks<true>): Promise<Lease<true>> {
 
 /** A claim hands its lock over to the next one of the same store. */
 export async function handOffInside(
-  store: Store<true>,
+  store: Store,
   lock: string,
 ): Promise<{ handOff(): Promise<void> }> {
   const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
@@ -174,7 +174,7 @@ export async function handOffInside(
  * Renews a lease by hand, until that works: an election may outlast the limit of one request,
  * and not the lease.
  */
-export async function renewed(lease: Lease<true>): Promise<void> {
+export async function renewed(lease: Lease): Promise<void> {
   const tryIt = async (): Promise<boolean> => {
     try {
       await lease.renew()

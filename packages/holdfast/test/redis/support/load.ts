@@ -28,7 +28,7 @@ export interface LoadOptions {
  * wait is bounded: a worker that is neither served nor rejected fails the test.
  */
 export async function loadWhile(
-  stores: readonly Store<true>[],
+  stores: readonly Store[],
   { locks: names, workers, ttlMs }: LoadOptions,
   happen: () => Promise<void>,
 ): Promise<Toll> {
@@ -38,7 +38,7 @@ export async function loadWhile(
   const served: number[] = []
   let stopped = false
 
-  async function work(locks: Locks<true>, name: string, worker: number): Promise<void> {
+  async function work(locks: Locks, name: string, worker: number): Promise<void> {
     while (!stopped) {
       try {
         await locks.mutex(name).run(

@@ -47,7 +47,7 @@ export async function openStoreOn(
   servers: RedisCluster | SentinelGroup,
   library: Library,
   options: Omit<RedisStoreOptions, 'client'> = {},
-): Promise<Store<true>> {
+): Promise<Store> {
   const opened = openAny(library, whereIs(servers))
   after(() => opened.end())
   await opened.ready
@@ -66,6 +66,6 @@ export function openStore(
   server: Pick<RedisServer, 'url'>,
   library: Library = 'ioredis5',
   options: Omit<RedisStoreOptions, 'client'> = {},
-): Store<true> {
+): Store {
   return closing(redisStore({ client: connectTo(server.url, library), ...options }))
 }

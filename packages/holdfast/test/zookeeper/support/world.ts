@@ -39,13 +39,13 @@ export async function start(options: EnsembleOptions = {}): Promise<ZooKeeperEns
   return ensemble
 }
 
-export function openStore(options: ZooKeeperOptions): Store<true> {
+export function openStore(options: ZooKeeperOptions): Store {
   const store = zookeeperStore({ tickMs: TICK_MS, ...options })
   after(async () => store.close())
   return store
 }
 
-export function openLocks(options: ZooKeeperOptions, settings: LocksOptions = {}): Locks<true> {
+export function openLocks(options: ZooKeeperOptions, settings: LocksOptions = {}): Locks {
   const locks = createLocks(openStore(options), settings)
   after(() => locks.close({ graceMs: 0 }))
   return locks

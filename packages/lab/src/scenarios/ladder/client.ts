@@ -10,7 +10,7 @@ import {
   type RedisPort,
 } from '@holdfast/broken-locks'
 import type { RealPort } from '@holdfast/broken-locks/ioredis'
-import { createLocks, systemClock, systemRandom, type Lease, type Locks } from 'holdfast'
+import { createLocks, systemClock, systemRandom, type Locks } from 'holdfast'
 
 export const HOLDFAST = 'holdfast'
 
@@ -87,7 +87,7 @@ async function openHoldfast({ redis, lock: name, ttlMs }: OpenSettings): Promise
   client.on('error', () => {})
   const locks: Locks = createLocks(redisStore({ client }), { ttlMs })
   return {
-    acquire: (signal) => locks.mutex(name).acquire({ signal }) as Promise<Lease & Held>,
+    acquire: (signal) => locks.mutex(name).acquire({ signal }),
     async close() {
       await locks.close({ graceMs: 0 }).catch(() => {})
       client.disconnect()
