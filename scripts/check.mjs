@@ -33,6 +33,7 @@ try {
       // The longest first.
       npm('format', 'format:check'),
       npm('lint', 'lint'),
+      npm('words', 'words'),
       npm('types of the tests', 'check:tests'),
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),
       node('benchmarks page', 'bench/dist/page.js', '--check'),
