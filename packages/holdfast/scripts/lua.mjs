@@ -11,14 +11,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '../src/stores/redis')
-const SCRIPTS = ['work', 'admin', 'fence']
+const SCRIPTS = ['apply-batch', 'admin', 'fence-check']
 const CONSTANTS = /^local ([A-Z][A-Z_]*(?:, [A-Z][A-Z_]*)*) = (.+)$/
 const LITERAL = /^(?:\d+|'[^']*')$/
 
 const modules = SCRIPTS.map((name) => {
   const source = `${inline(expand(`${name}.lua`)).join('\n')}\n`
   const sha = createHash('sha1').update(source).digest('hex')
-  return `export const ${name}: Script = {\n  sha: '${sha}',\n  source: ${JSON.stringify(source)},\n}\n`
+  return `export const ${camelCase(name)}: Script = {\n  sha: '${sha}',\n  source: ${JSON.stringify(source)},\n}\n`
 })
 const text = `// Made from scripts/*.lua by packages/holdfast/scripts/lua.mjs. Change those.
 export interface Script {
@@ -31,6 +31,14 @@ ${modules.join('\n')}`
 const path = join(folder, 'scripts.generated.ts')
 // Left alone when nothing changed, so that the compiler has nothing to do either.
 if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text)
+
+/**
+ * @param {string} name
+ * @returns {string}
+ */
+function camelCase(name) {
+  return name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+}
 
 /**
  * @param {string} file

@@ -14,7 +14,7 @@ import { explain, isOfState, isUnknownScript, STORE_NAME } from '../stores/redis
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/open.js'
 import { textOf } from '../stores/redis/answers.js'
-import { fence } from '../stores/redis/scripts.generated.js'
+import { fenceCheck } from '../stores/redis/scripts.generated.js'
 
 /** How long the server may take. The libraries wait forever, or as long as their settings say. */
 const LIMIT_MS = 5000
@@ -133,11 +133,11 @@ function senderOf(client: RedisClient, keys: readonly string[]): Sender {
       client.sendCommand(complete[0], false, [...beginning(by), count, ...complete, ...args])
   }
   const transport = transportOf(client)
-  return (by, args) => transport.run(by, fence, keys, args)
+  return (by, args) => transport.run(by, fenceCheck, keys, args)
 }
 
 function beginning(by: 'hash' | 'source'): [name: string, text: string] {
-  return by === 'hash' ? ['EVALSHA', fence.sha] : ['EVAL', fence.source]
+  return by === 'hash' ? ['EVALSHA', fenceCheck.sha] : ['EVAL', fenceCheck.source]
 }
 
 /** @throws LockUsageError for anything else than lists of text. */

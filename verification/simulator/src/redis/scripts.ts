@@ -1,6 +1,6 @@
 /**
- * What the scripts answer, in the formats of `scripts/work.lua` and `scripts/admin.lua`, decided by
- * the grant rule.
+ * What the scripts answer, decided by the grant rule. The formats are those of
+ * `scripts/apply-batch.lua` and `scripts/admin.lua`.
  */
 import type { Claim, HolderInfo, Owner } from 'holdfast/store'
 import { isLockError } from 'holdfast'

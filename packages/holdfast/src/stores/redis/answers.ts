@@ -1,5 +1,5 @@
 /**
- * What the scripts answer, read. The formats are in the headers of `scripts/work.lua` and
+ * What the scripts answer, read. The formats are in the headers of `scripts/apply-batch.lua` and
  * `scripts/admin.lua`.
  */
 import { lockMismatch } from '../../errors.js'

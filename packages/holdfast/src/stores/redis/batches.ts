@@ -13,7 +13,7 @@ import { textOf } from './answers.js'
 import type { Deployment, RunScript } from './deployment.js'
 import { explain } from './errors.js'
 import type { GrantInbox } from './grant-inbox.js'
-import { work } from './scripts.generated.js'
+import { applyBatch } from './scripts.generated.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract, `s`: seal. */
@@ -97,7 +97,7 @@ export class Batches {
   #sendOne(request: BatchRequest): void {
     const { key, lock, verb, terms, claimId } = request
     const args = [this.#publishTo(lock), verb, terms.text, claimId, ...terms.fastArgs]
-    this.#settings.run(work, [key], args).then(
+    this.#settings.run(applyBatch, [key], args).then(
       (reply) => answer(request, reply),
       (error: unknown) => request.failed(explain(error, lock)),
     )
@@ -107,7 +107,7 @@ export class Batches {
     const [first] = requests as readonly [BatchRequest]
     const keys = requests.map(({ key }) => key)
     this.#settings
-      .run(work, keys, [this.#publishTo(first.lock), ...payloadOf(requests)])
+      .run(applyBatch, keys, [this.#publishTo(first.lock), ...payloadOf(requests)])
       .then((reply) => distribute(requests, textOf(reply).split('\n')))
       .catch((error: unknown) => {
         for (const request of requests) request.failed(explain(error, request.lock))

@@ -9,7 +9,7 @@ import type { SealedRenewal } from './seal.js'
 export interface EncodedTerms {
   /** All of it, as JSON. */
   readonly text: string
-  /** What the fast path of `work.lua` needs of it; nothing where it cannot take that path. */
+  /** What the fast path of `apply-batch.lua` needs of it; nothing where it cannot take that. */
   readonly fastArgs: readonly string[]
 }
 

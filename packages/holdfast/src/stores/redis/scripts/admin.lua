@@ -15,14 +15,14 @@
 -- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}, and a waiter {id, owner,
 -- weight, waited for}.
 --
--- Publishes as work.lua does.
+-- Publishes as apply-batch.lua does.
 
 -- @include parts/base.lua
--- @include parts/wakes.lua
+-- @include parts/note-grants.lua
 -- @include parts/writes.lua
--- @include parts/tombstones.lua
--- @include parts/state.lua
--- @include parts/rule.lua
+-- @include parts/refused-claims.lua
+-- @include parts/lock-state.lua
+-- @include parts/grant-rule.lua
 -- @include parts/adopt.lua
 
 local function number(value)
@@ -39,7 +39,7 @@ local function downgrade(key, id)
     holder[WEIGHT] = 1
     state[HELD] = state[HELD] + 1
     put_holder(key, state, holder, true, write_always)
-    promote(key, state, nil, true)
+    promote_waiters(key, state, nil, true)
   end
   if changed or done then save_state(key, state, write_always) end
   return done and 1 or 0
@@ -66,7 +66,7 @@ local function steal(key, at_once, reason, last_token)
       put_holder(key, state, holder, false, write_always)
     end
   end
-  if at_once then promote(key, state, nil, true) end
+  if at_once then promote_waiters(key, state, nil, true) end
   if changed or #stolen > 0 then save_state(key, state, write_always) end
   return { #stolen, number(at_once and 0 or free_in_ms) }
 end
@@ -123,6 +123,6 @@ else
   for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end
 end
 if grants then
-  -- @include parts/publish.lua
+  -- @include parts/publish-grants.lua
 end
 return result

@@ -51,7 +51,7 @@ if not alone then
 end
 
 -- Made where a request needs them first.
-local grant_idle, release_sole, queue_up, hand_over, run_verb
+local grant_idle, release_sole, queue_up, release_to_next, run_verb
 for index = 1, count do
   local key, verb, id, terms, ttl_ms, tokens = KEYS[index]
   if alone then
@@ -69,36 +69,36 @@ for index = 1, count do
     local sole = readable and #state == LENGTH and state[NEXT_EXPIRY] > now and state[SOLE]
     if sole and verb == 'a' and sole[ID] ~= id then
       if not queue_up then
-        -- @include parts/queue-up.lua
+        -- @include fast-paths/queue-up.lua
       end
       line = queue_up(key, id, state, cjson.decode(terms), string.match(ARGV[1], '^%S+ (.*)$'))
     elseif sole and verb == 'w' and sole[ID] == id then
-      if not hand_over then
-        -- @include parts/wakes.lua
-        -- @include parts/hand-over.lua
+      if not release_to_next then
+        -- @include parts/note-grants.lua
+        -- @include parts/next-token.lua
+        -- @include fast-paths/release-to-next.lua
       end
-      line = hand_over(key, id, ttl_ms, state)
+      line = release_to_next(key, id, ttl_ms, state)
     end
   elseif ttl_ms and verb == 'a' then
     if not grant_idle then
-      -- @include parts/grant-idle.lua
+      -- @include fast-paths/grant-idle.lua
     end
     line = grant_idle(key, head, id, terms, ttl_ms, tokens)
   elseif ttl_ms then
     if not release_sole then
-      -- @include parts/release-sole.lua
+      -- @include fast-paths/release-sole.lua
     end
     line = release_sole(key, head, id)
   end
   if not line then
     run_verb = run_verb or (function()
-      -- @include parts/wakes.lua
+      -- @include parts/note-grants.lua
       -- @include parts/writes.lua
-      -- @include parts/tombstones.lua
-      -- @include parts/state.lua
-      -- @include parts/rule.lua
-      -- @include parts/seal.lua
-      -- @include parts/verbs.lua
+      -- @include parts/refused-claims.lua
+      -- @include parts/lock-state.lua
+      -- @include parts/grant-rule.lua
+      -- @include parts/run-verb.lua
       return run_verb
     end)()
     line = run_verb(verb, key, head, id, terms)
@@ -110,6 +110,6 @@ for index = 1, count do
   end
 end
 if grants then
-  -- @include parts/publish.lua
+  -- @include parts/publish-grants.lua
 end
 return alone and lines or table.concat(lines, '\n')

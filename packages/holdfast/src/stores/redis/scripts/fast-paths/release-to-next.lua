@@ -3,7 +3,7 @@
 --   ttl_ms: how long the withdrawal has to be remembered
 --   state: the state of the lock, which the claim holds as a whole
 -- Returns the answer; nil where the general path has to decide.
-function hand_over(key, id, ttl_ms, state)
+function release_to_next(key, id, ttl_ms, state)
   local tomb_ends = now + ttl_ms
   if state[WAITERS] == 0 then return nil end
   if state[SINCE_TRIM] >= TRIM_AFTER or state[TOMBS_UNTIL] < tomb_ends then return nil end
@@ -16,7 +16,7 @@ function hand_over(key, id, ttl_ms, state)
   local lives_ms = first and first[HEARTBEAT] * HEARTBEATS_TO_LIVE
   if not first or first[SEEN] + lives_ms <= now or first[WEIGHT] ~= state[CAPACITY] then return nil end
   local ttl = math.min(first[TTL], lives_ms)
-  local token = max(state[LAST_TOKEN] + 1, token_floor)
+  local token = next_token(state)
   local holder = { first[ID], first[OWNER], first[WEIGHT], ttl, first[TOKENS], token, now, now + ttl, false }
   state[SOLE] = holder
   state[LAST_TOKEN] = token + first[TOKENS] - 1

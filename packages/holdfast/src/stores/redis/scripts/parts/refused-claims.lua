@@ -34,3 +34,19 @@ local function put_tombstones(key, words, ttl_ms, since_trim, tombs_until)
   if since_trim >= TRIM_AFTER then return trim_tombstones(tombs), tombs_until end
   return since_trim + #words / 2, tombs_until
 end
+
+local function add_tombstone(key, state, id, ttl_ms, outcome, firm)
+  local words = { score_of(now + ttl_ms, outcome, firm), id }
+  state[SINCE_TRIM], state[TOMBS_UNTIL] = put_tombstones(key, words, ttl_ms, state[SINCE_TRIM], state[TOMBS_UNTIL])
+end
+
+-- The outcome of the withdrawal of a claim, until when it is refused, and whether firmly; nil for a
+-- claim that was not withdrawn.
+local function tombstone_of(key, id)
+  local score = call('ZSCORE', key .. ':t', id)
+  if not score then return nil end
+  score = tonumber(score)
+  local firm = score >= FIRM
+  if firm then score = score - FIRM end
+  return score % 4, floor(score / 4), firm
+end

@@ -1,0 +1,6 @@
+-- Where a fencing token is made. It is larger than each earlier one of the lock, and at least the
+-- server's time in microseconds, so tokens also grow after the loss of the lock's key.
+-- grant-idle.lua does the same on the bytes of an idle head.
+local function next_token(state)
+  return max(state[LAST_TOKEN] + 1, token_floor)
+end

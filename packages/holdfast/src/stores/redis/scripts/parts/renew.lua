@@ -1,0 +1,18 @@
+-- terms: { ttl, owner, and the token where a majority of servers sealed one }
+local function renew(key, head, id, terms)
+  local ttl_ms, owner, token = unpack(terms)
+  local state = load_state(key, head)
+  local changed = settle(key, state)
+  local holder = find_holder(key, state, id)
+  if holder and not holder[STEAL_REASON] then
+    holder[OWNER] = owner
+    holder[TTL] = ttl_ms
+    holder[EXPIRES] = now + ttl_ms
+    if token then raise_token(state, holder, token) end
+    put_holder(key, state, holder, false, write_always)
+    save_state(key, state, write_always)
+    return 'r'
+  end
+  if changed then save_state(key, state, write_always) end
+  return holder and 's ' .. holder[STEAL_REASON] or 'l'
+end
