@@ -142,7 +142,7 @@ class Play {
   async step(step: number, nowMs: number): Promise<(look: boolean) => Promise<void>> {
     const below = this.#below
     const lock = this.#lock
-    this.#model.turn.nowMs = nowMs
+    this.#model.step.nowMs = nowMs
     const verb = VERBS[below(VERBS.length)] ?? 'attempt'
     const index = below(this.#claims.length)
     const claim = this.#claims[index]!
@@ -164,13 +164,13 @@ class Play {
       return verb === 'downgrade' ? this.#store.downgrade(claim) : this.#store.steal(lock, stealing)
     })
     const ours = await outcomeOf(() =>
-      this.#model.play((state, turn) => {
-        if (verb === 'attempt') return rule.attempt(state, claim, options, turn)
-        if (verb === 'withdraw') return rule.withdraw(state, claim, turn)
-        if (verb === 'renew') return [rule.renew(state, renewal, turn)]
+      this.#model.play((state, step) => {
+        if (verb === 'attempt') return rule.attempt(state, claim, options, step)
+        if (verb === 'withdraw') return rule.withdraw(state, claim, step)
+        if (verb === 'renew') return [rule.renew(state, renewal, step)]
         return verb === 'downgrade'
-          ? rule.downgrade(state, claim, turn)
-          : rule.steal(state, stealing, turn)
+          ? rule.downgrade(state, claim, step)
+          : rule.steal(state, stealing, step)
       }),
     )
     return async (look) => {
@@ -233,7 +233,7 @@ function newClaim(
 
 /** The lock by the plain rule. */
 class Model {
-  readonly turn: rule.Turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 100_000, promoted: [] }
+  readonly step: rule.RuleStep = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 100_000, promoted: [] }
   readonly #lock: string
   readonly #state: rule.LockState
 
@@ -242,17 +242,17 @@ class Model {
     this.#state = rule.newLockState(lock)
   }
 
-  play<R>(verb: (state: rule.LockState, turn: rule.Turn) => R): R {
-    this.turn.tokenFloor = (START_MS + this.turn.nowMs) * 1000
+  play<R>(verb: (state: rule.LockState, step: rule.RuleStep) => R): R {
+    this.step.tokenFloor = (START_MS + this.step.nowMs) * 1000
     // The plain rule may remember a withdrawn claim for longer than it has to. Stores need not.
     for (const [id, { untilMs }] of this.#state.tombstones) {
-      if (untilMs <= this.turn.nowMs) this.#state.tombstones.delete(id)
+      if (untilMs <= this.step.nowMs) this.#state.tombstones.delete(id)
     }
-    return verb(this.#state, this.turn)
+    return verb(this.#state, this.step)
   }
 
   describe(): LockInfo[] {
-    const info = this.play((state, turn) => rule.describe(this.#lock, state, turn))
+    const info = this.play((state, step) => rule.describe(this.#lock, state, step))
     return info ? [info] : []
   }
 }

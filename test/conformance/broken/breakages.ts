@@ -22,19 +22,19 @@ const OWNERSHIP: readonly Breakage[] = [
     'renew',
     'renews for another claim id',
     'another claim id renews nothing',
-    (sound) => (state, renewal, turn) => {
+    (sound) => (state, renewal, step) => {
       const holder = firstHolder(state)
-      return sound.renew(state, holder ? { ...renewal, id: holder.id } : renewal, turn)
+      return sound.renew(state, holder ? { ...renewal, id: holder.id } : renewal, step)
     },
   ),
   verb(
     'renew',
     'renews a lease that has expired',
     'a renewal after the lease expired is refused, even without a new holder',
-    (sound) => (state, renewal, turn) => {
+    (sound) => (state, renewal, step) => {
       const holder = state.holders.get(renewal.id)
-      if (!holder) return sound.renew(state, renewal, turn)
-      holder.expiresMs = turn.nowMs + renewal.ttlMs
+      if (!holder) return sound.renew(state, renewal, step)
+      holder.expiresMs = step.nowMs + renewal.ttlMs
       return { outcome: 'renewed' }
     },
   ),
@@ -50,27 +50,27 @@ const OWNERSHIP: readonly Breakage[] = [
     'withdraw',
     'releases for another claim id',
     'another claim id releases nothing',
-    (sound) => (state, claim, turn) => {
+    (sound) => (state, claim, step) => {
       const holder = firstHolder(state)
-      return sound.withdraw(state, holder ? { ...claim, id: holder.id } : claim, turn)
+      return sound.withdraw(state, holder ? { ...claim, id: holder.id } : claim, step)
     },
   ),
   verb(
     'withdraw',
     'lets a stale release free the next holder',
     'a release after the lease expired frees nothing, and is not answered `released`',
-    (sound) => (state, claim, turn) => {
-      const outcome = sound.withdraw(state, claim, turn)
+    (sound) => (state, claim, step) => {
+      const outcome = sound.withdraw(state, claim, step)
       const holder = outcome === 'absent' ? firstHolder(state) : undefined
-      return holder ? sound.withdraw(state, { ...claim, id: holder.id }, turn) : outcome
+      return holder ? sound.withdraw(state, { ...claim, id: holder.id }, step) : outcome
     },
   ),
   verb(
     'withdraw',
     'always answers `released`',
     'another claim id releases nothing',
-    (sound) => (state, claim, turn) => {
-      sound.withdraw(state, claim, turn)
+    (sound) => (state, claim, step) => {
+      sound.withdraw(state, claim, step)
       return 'released'
     },
   ),
@@ -78,9 +78,9 @@ const OWNERSHIP: readonly Breakage[] = [
     'withdraw',
     'forgets what it answered',
     'a release frees the lock, and a repeated release is answered the same',
-    (sound) => (state, claim, turn) => {
+    (sound) => (state, claim, step) => {
       const known = state.tombstones.has(claim.id)
-      const outcome = sound.withdraw(state, claim, turn)
+      const outcome = sound.withdraw(state, claim, step)
       return known ? 'absent' : outcome
     },
   ),
@@ -117,18 +117,18 @@ const ATTEMPTS: readonly Breakage[] = [
     'attempt',
     'extends the lease of a repeated attempt',
     'a repeated attempt does not extend the lease',
-    (sound) => (state, claim, options, turn) => {
+    (sound) => (state, claim, options, step) => {
       const holder = state.holders.get(claim.id)
-      if (holder && holder.expiresMs > turn.nowMs) holder.expiresMs = turn.nowMs + claim.ttlMs
-      return sound.attempt(state, claim, options, turn)
+      if (holder && holder.expiresMs > step.nowMs) holder.expiresMs = step.nowMs + claim.ttlMs
+      return sound.attempt(state, claim, options, step)
     },
   ),
   verb(
     'attempt',
     'extends a pushed grant when an attempt asks for it',
     'a grant to a waiter reports how long it really lasts',
-    (sound) => (state, claim, options, turn) => {
-      const result = sound.attempt(state, claim, options, turn)
+    (sound) => (state, claim, options, step) => {
+      const result = sound.attempt(state, claim, options, step)
       if (result.outcome !== 'granted' || !result.alreadyGranted) return result
       return { ...result, remainingMs: claim.ttlMs, ttlMs: claim.ttlMs * 2 }
     },
@@ -137,30 +137,30 @@ const ATTEMPTS: readonly Breakage[] = [
     'attempt',
     'takes a repeated attempt for a new one',
     'a repeated attempt returns the same lease',
-    (sound) => (state, claim, options, turn) => {
+    (sound) => (state, claim, options, step) => {
       const holder = state.holders.get(claim.id)
       if (holder) {
         state.holders.delete(claim.id)
         state.heldWeight -= holder.weight
       }
-      return sound.attempt(state, claim, options, turn)
+      return sound.attempt(state, claim, options, step)
     },
   ),
   verb(
     'attempt',
     'counts the holds of a repeated attempt',
     'a repeated attempt returns the same lease',
-    (sound) => (state, claim, options, turn) => {
+    (sound) => (state, claim, options, step) => {
       if (state.holders.has(claim.id)) state.heldWeight += claim.weight
-      return sound.attempt(state, claim, options, turn)
+      return sound.attempt(state, claim, options, step)
     },
   ),
   verb(
     'attempt',
     'queues a claim that does not ask for it',
     'a busy answer leaves nothing in the store',
-    (sound) => (state, claim, options, turn) => {
-      const result = sound.attempt(state, claim, { ...options, enqueue: true }, turn)
+    (sound) => (state, claim, options, step) => {
+      const result = sound.attempt(state, claim, { ...options, enqueue: true }, step)
       return result.outcome === 'waiting' && !options.enqueue
         ? { ...result, outcome: 'busy' }
         : result
@@ -170,29 +170,29 @@ const ATTEMPTS: readonly Breakage[] = [
     'attempt',
     'grants one claim more than the capacity',
     'one of many attempts sent together is granted',
-    (sound) => (state, claim, options, turn) => {
+    (sound) => (state, claim, options, step) => {
       if (state.holders.size === 1) state.heldWeight = 0
-      return sound.attempt(state, claim, options, turn)
+      return sound.attempt(state, claim, options, step)
     },
   ),
   verb(
     'attempt',
     'ignores that clients disagree on the capacity',
     'another number of permits is refused while the lock is held',
-    (sound) => (state, claim, options, turn) => {
-      return sound.attempt(state, { ...claim, capacity: state.capacity }, options, turn)
+    (sound) => (state, claim, options, step) => {
+      return sound.attempt(state, { ...claim, capacity: state.capacity }, options, step)
     },
   ),
   verb(
     'attempt',
     'ignores that clients disagree on the kind',
     'another kind is refused while the lock is held',
-    (sound) => (state, claim, options, turn) => {
+    (sound) => (state, claim, options, step) => {
       return sound.attempt(
         state,
         { ...claim, kind: state.kind, capacity: state.capacity },
         options,
-        turn,
+        step,
       )
     },
   ),
@@ -200,9 +200,9 @@ const ATTEMPTS: readonly Breakage[] = [
     'attempt',
     'removes the waiters before it refuses a mismatch',
     'a refused claim changes neither holders nor waiters',
-    (sound) => (state, claim, options, turn) => {
+    (sound) => (state, claim, options, step) => {
       try {
-        return sound.attempt(state, claim, options, turn)
+        return sound.attempt(state, claim, options, step)
       } catch (error) {
         state.waiters.clear()
         throw error
@@ -210,8 +210,8 @@ const ATTEMPTS: readonly Breakage[] = [
     },
   ),
   verb('attempt', 'ends leases too early', 'a lease does not end before its TTL', (sound) => {
-    return (state, claim, options, turn) =>
-      sound.attempt(state, { ...claim, ttlMs: claim.ttlMs * 0.8 }, options, turn)
+    return (state, claim, options, step) =>
+      sound.attempt(state, { ...claim, ttlMs: claim.ttlMs * 0.8 }, options, step)
   }),
   {
     name: 'never ends a lease',
@@ -227,15 +227,15 @@ function overtaking(
   sound: Rule,
   may: (state: LockState, weight: number) => boolean,
 ): Rule['attempt'] {
-  return (state, claim, options, turn) => {
-    settle(state, turn)
+  return (state, claim, options, step) => {
+    settle(state, step)
     if (!may(state, claim.weight) || state.waiters.has(claim.id)) {
-      return sound.attempt(state, claim, options, turn)
+      return sound.attempt(state, claim, options, step)
     }
     const aside = [...state.waiters]
     state.waiters.clear()
     try {
-      return sound.attempt(state, claim, options, turn)
+      return sound.attempt(state, claim, options, step)
     } finally {
       const behind = [...state.waiters]
       state.waiters.clear()
@@ -268,9 +268,9 @@ const QUEUE: readonly Breakage[] = [
     'grants the last waiter first',
     'waiters are granted in the order in which they queued',
     (sound) => {
-      return (state, claim, options, turn) => {
+      return (state, claim, options, step) => {
         const known = state.waiters.has(claim.id)
-        const result = sound.attempt(state, claim, options, turn)
+        const result = sound.attempt(state, claim, options, step)
         if (!known && result.outcome === 'waiting') {
           const order = [...state.waiters].toReversed()
           state.waiters.clear()
@@ -285,9 +285,9 @@ const QUEUE: readonly Breakage[] = [
     'moves a claim that attempts again to the end',
     'a repeated attempt keeps its place in the queue',
     (sound) => {
-      return (state, claim, options, turn) => {
+      return (state, claim, options, step) => {
         state.waiters.delete(claim.id)
-        return sound.attempt(state, claim, options, turn)
+        return sound.attempt(state, claim, options, step)
       }
     },
   ),
@@ -310,9 +310,9 @@ const QUEUE: readonly Breakage[] = [
     'renew',
     'never gives a grant to a waiter its whole TTL',
     "the first renewal of a waiter's grant extends it to its whole TTL",
-    (sound) => (state, renewal, turn) => {
+    (sound) => (state, renewal, step) => {
       const { ttlMs = renewal.ttlMs } = state.holders.get(renewal.id) ?? {}
-      return sound.renew(state, { ...renewal, ttlMs }, turn)
+      return sound.renew(state, { ...renewal, ttlMs }, step)
     },
   ),
   { name: 'wakes no waiter', caughtBy: 'a waiter is woken when it is granted', silent: true },
@@ -350,8 +350,8 @@ const TOKENS: readonly Breakage[] = [
     'restarts the tokens when it steals',
     'tokens grow when the lock is stolen',
     (sound) => {
-      return (state, options, turn) => {
-        const result = sound.steal(state, options, turn)
+      return (state, options, step) => {
+        const result = sound.steal(state, options, step)
         state.lastToken = 0
         return result
       }
@@ -364,27 +364,27 @@ const ADMINISTRATION: readonly Breakage[] = [
     'steal',
     'lets a stolen lease be renewed',
     'a stolen lease cannot be renewed, and keeps the lock until it ends',
-    (sound) => (state, options, turn) => {
-      const result = sound.steal(state, options, turn)
+    (sound) => (state, options, step) => {
+      const result = sound.steal(state, options, step)
       for (const holder of state.holders.values()) holder.stolen = false
       return result
     },
   ),
   verb('steal', 'frees nothing with now', 'a lock stolen with `now` is free at once', (sound) => {
-    return (state, _options, turn) => ({ ...sound.steal(state, { now: false }, turn), freeInMs: 0 })
+    return (state, _options, step) => ({ ...sound.steal(state, { now: false }, step), freeInMs: 0 })
   }),
   verb(
     'steal',
     'frees at once without now',
     'a stolen lease cannot be renewed, and keeps the lock until it ends',
-    (sound) => (state, _options, turn) => sound.steal(state, { now: true }, turn),
+    (sound) => (state, _options, step) => sound.steal(state, { now: true }, step),
   ),
   verb(
     'renew',
     'keeps a stolen lease while its client lives',
     'a stolen lock is free when the lease ends, even if its holder learned of the loss and does nothing',
-    (sound) => (state, renewal, turn) => {
-      const result = sound.renew(state, renewal, turn)
+    (sound) => (state, renewal, step) => {
+      const result = sound.renew(state, renewal, step)
       const holder = state.holders.get(renewal.id)
       if (holder?.stolen) holder.expiresMs = Infinity
       return result
@@ -394,8 +394,8 @@ const ADMINISTRATION: readonly Breakage[] = [
     name: 'lets a stolen lease come back',
     caughtBy: 'a resent attempt does not restore a lease that was stolen with `now`',
     rule: (sound) => ({
-      steal(state, options, turn) {
-        const result = sound.steal(state, options, turn)
+      steal(state, options, step) {
+        const result = sound.steal(state, options, step)
         state.tombstones.clear()
         return result
       },
@@ -405,9 +405,9 @@ const ADMINISTRATION: readonly Breakage[] = [
     'downgrade',
     'subtracts the weight twice',
     'a repeated downgrade succeeds',
-    (sound) => (state, claim, turn) => {
+    (sound) => (state, claim, step) => {
       const before = state.heldWeight
-      const held = sound.downgrade(state, claim, turn)
+      const held = sound.downgrade(state, claim, step)
       if (held && state.heldWeight === before) state.heldWeight -= 1
       return held
     },
@@ -472,8 +472,8 @@ const ADMINISTRATION: readonly Breakage[] = [
     'shows the queue in another order',
     'inspect shows the waiters in the order of the queue',
     (sound) => {
-      return (lock, state, turn) => {
-        const info = sound.describe(lock, state, turn)
+      return (lock, state, step) => {
+        const info = sound.describe(lock, state, step)
         return info && { ...info, waiters: info.waiters.toReversed() }
       }
     },

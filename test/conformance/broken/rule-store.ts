@@ -16,7 +16,7 @@ export type Rule = Pick<
   typeof grantRule,
   'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'describe'
 >
-export type { LockState, Turn } from '../../../packages/holdfast/dist/store/grant-rule.js'
+export type { LockState, RuleStep } from '../../../packages/holdfast/dist/store/grant-rule.js'
 export { settle } from '../../../packages/holdfast/dist/store/grant-rule.js'
 
 /** A defect. */
@@ -30,7 +30,7 @@ export interface Breakage {
   /** Returns the key of a lock. */
   readonly keyOf?: (lock: string) => string
   /** Called after each verb. */
-  readonly afterwards?: (state: grantRule.LockState, turn: grantRule.Turn) => void
+  readonly afterwards?: (state: grantRule.LockState, step: grantRule.RuleStep) => void
   /** Each client counts its own tokens. */
   readonly tokensPerClient?: true
   /** No waiter is woken. */
@@ -46,7 +46,10 @@ export interface Breakage {
 
 export const SOUND: Breakage = { name: 'nothing', caughtBy: '' }
 
-type Step = <R>(lock: string, verb: (state: grantRule.LockState, turn: grantRule.Turn) => R) => R
+type RunStep = <R>(
+  lock: string,
+  verb: (state: grantRule.LockState, step: grantRule.RuleStep) => R,
+) => R
 
 /** The service, which all clients share. */
 export class RuleService {
@@ -68,32 +71,33 @@ export class RuleService {
   open(): Store {
     const rule = this.#rule
     const own = { lastToken: 0 }
-    const step: Step = (lock, verb) => this.#step(lock, own, verb)
+    const runStep: RunStep = (lock, verb) => this.#runStep(lock, own, verb)
     return {
       name: 'rule',
       traits: this.#traits,
       attempt: (claim, options) =>
-        step(claim.lock, (state, turn) => rule.attempt(state, claim, options, turn)),
+        runStep(claim.lock, (state, step) => rule.attempt(state, claim, options, step)),
       renew: (renewals) =>
         renewals.map((renewal) =>
-          step(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
+          runStep(renewal.lock, (state, step) => rule.renew(state, renewal, step)),
         ),
-      withdraw: (claim) => step(claim.lock, (state, turn) => rule.withdraw(state, claim, turn)),
-      downgrade: (claim) => step(claim.lock, (state, turn) => rule.downgrade(state, claim, turn)),
-      steal: (lock, options) => step(lock, (state, turn) => rule.steal(state, options, turn)),
+      withdraw: (claim) => runStep(claim.lock, (state, step) => rule.withdraw(state, claim, step)),
+      downgrade: (claim) =>
+        runStep(claim.lock, (state, step) => rule.downgrade(state, claim, step)),
+      steal: (lock, options) => runStep(lock, (state, step) => rule.steal(state, options, step)),
       watch: (claim, wake) => {
         this.#watchers.set(claim.id, wake)
         return { ready: undefined, close: () => void this.#watchers.delete(claim.id) }
       },
-      inspect: (query) => this.#inspect(query, step),
+      inspect: (query) => this.#inspect(query, runStep),
       close: () => undefined,
     }
   }
 
-  #inspect(query: InspectQuery, step: Step): InspectPage {
+  #inspect(query: InspectQuery, runStep: RunStep): InspectPage {
     const { describe } = this.#rule
     const shown = (lock: string): LockInfo[] => {
-      const info = step(lock, (state, turn) => describe(lock, state, turn))
+      const info = runStep(lock, (state, step) => describe(lock, state, step))
       return info ? [info] : []
     }
     if ('lock' in query) return { locks: shown(query.lock), cursor: undefined }
@@ -103,32 +107,32 @@ export class RuleService {
     return { locks, cursor: locks.length === query.limit ? locks.at(-1)?.lock : undefined }
   }
 
-  #step<R>(
+  #runStep<R>(
     lock: string,
     own: { lastToken: number },
-    verb: (state: grantRule.LockState, turn: grantRule.Turn) => R,
+    verb: (state: grantRule.LockState, step: grantRule.RuleStep) => R,
   ): R {
     const { keyOf, tokensPerClient, afterwards, silent } = this.#breakage
     const key = keyOf ? keyOf(lock) : lock
     const state = this.#locks.get(key) ?? grantRule.newLockState(key)
     this.#locks.set(key, state)
     if (tokensPerClient) state.lastToken = own.lastToken
-    const turn = {
+    const step = {
       nowMs: this.#clock.monotonicMs(),
       tokenFloor: 1,
       tombstoneLimit: 1000,
       promoted: [],
     }
     try {
-      return verb(state, turn)
+      return verb(state, step)
     } finally {
       own.lastToken = state.lastToken
-      afterwards?.(state, turn)
-      if (!silent) this.#wake(turn)
+      afterwards?.(state, step)
+      if (!silent) this.#wake(step)
     }
   }
 
-  #wake({ promoted }: grantRule.Turn): void {
+  #wake({ promoted }: grantRule.RuleStep): void {
     for (const { id, token, tokens, ttlMs } of promoted) {
       this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
     }

@@ -5,8 +5,8 @@
  * the weights of the holders. No claim overtakes a waiter: writers and heavy claims never starve.
  *
  * The memory and the embedded store run these functions inside their own atomic step. The stores
- * with a rule in Lua or SQL are tested against them. The functions read no clock: the `Turn` that
- * the caller passes has the time of the store.
+ * with a rule in Lua or SQL are tested against them. The functions read no clock: the
+ * `RuleStep` that the caller passes has the time of the store.
  */
 import { lockMismatch } from '../errors.js'
 import { invariant } from '../invariant.js'
@@ -80,7 +80,7 @@ export interface LockState {
 }
 
 /** What one atomic step works with, and what it did besides its own result. */
-export interface Turn {
+export interface RuleStep {
   /** The time on the clock of the store. */
   nowMs: number
   /** The smallest next token: the store's clock in microseconds, or a counter of all locks. */
@@ -116,26 +116,26 @@ export function attempt(
   state: LockState,
   claim: Claim,
   options: AttemptOptions,
-  turn: Turn,
+  step: RuleStep,
 ): AttemptResult {
-  settle(state, turn)
+  settle(state, step)
   // An attempt may arrive after its own withdrawal, or after its lease has ended.
-  if (hasTombstone(state, claim.id, turn)) return { outcome: 'withdrawn' }
+  if (hasTombstone(state, claim.id, step)) return { outcome: 'withdrawn' }
   const holder = state.holders.get(claim.id)
-  if (holder) return grantedTo(holder, true, turn)
+  if (holder) return grantedTo(holder, true, step)
   const waiter = state.waiters.get(claim.id)
   if (waiter) {
-    waiter.seenMs = turn.nowMs
+    waiter.seenMs = step.nowMs
     waiter.owner = claim.owner
     waiter.tokens = options.tokens
-    return { outcome: 'waiting', holderRemainingMs: untilNextExpiry(state, turn) }
+    return { outcome: 'waiting', holderRemainingMs: untilNextExpiry(state, step) }
   }
   takeKind(state, claim)
   if (isIdle(state)) state.lastQueueNumber = 0
   if (state.waiters.size === 0 && state.heldWeight + claim.weight <= state.capacity) {
-    return grantedTo(hold(state, claim, options.tokens, claim.ttlMs, turn), false, turn)
+    return grantedTo(hold(state, claim, options.tokens, claim.ttlMs, step), false, step)
   }
-  if (!options.enqueue) return { outcome: 'busy', holderRemainingMs: untilNextExpiry(state, turn) }
+  if (!options.enqueue) return { outcome: 'busy', holderRemainingMs: untilNextExpiry(state, step) }
   invariant(!state.holders.has(claim.id), 'a holder does not wait', state.lock)
   state.waiters.set(claim.id, {
     id: claim.id,
@@ -144,75 +144,75 @@ export function attempt(
     ttlMs: claim.ttlMs,
     heartbeatMs: claim.heartbeatMs,
     tokens: options.tokens,
-    sinceMs: turn.nowMs,
-    seenMs: turn.nowMs,
+    sinceMs: step.nowMs,
+    seenMs: step.nowMs,
   })
   state.lastQueueNumber += 1
   return {
     outcome: 'waiting',
     queueNumber: state.lastQueueNumber,
-    holderRemainingMs: untilNextExpiry(state, turn),
+    holderRemainingMs: untilNextExpiry(state, step),
   }
 }
 
 /** Extends the lease, and shows another owner from now on. */
-export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResult {
-  settle(state, turn)
+export function renew(state: LockState, renewal: Renewal, step: RuleStep): RenewResult {
+  settle(state, step)
   const holder = state.holders.get(renewal.id)
   if (!holder) return { outcome: 'lost', reason: 'expired' }
   if (holder.stolen) return stolenLoss(holder)
   holder.owner = renewal.owner
   holder.ttlMs = renewal.ttlMs
-  holder.expiresMs = turn.nowMs + renewal.ttlMs
+  holder.expiresMs = step.nowMs + renewal.ttlMs
   // The TTL may be shorter than before.
   state.nextExpiryMs = Math.min(state.nextExpiryMs, holder.expiresMs)
   return { outcome: 'renewed' }
 }
 
 /** Ends the claim, and refuses it from now on. */
-export function withdraw(state: LockState, claim: ClaimRef, turn: Turn): WithdrawOutcome {
-  settle(state, turn)
+export function withdraw(state: LockState, claim: ClaimRef, step: RuleStep): WithdrawOutcome {
+  settle(state, step)
   const holder = state.holders.get(claim.id)
   if (holder) {
     drop(state, holder)
-    addTombstone(state, claim, 'released', turn)
-    promote(state, turn)
+    addTombstone(state, claim, 'released', step)
+    promote(state, step)
     return 'released'
   }
   if (state.waiters.delete(claim.id)) {
-    addTombstone(state, claim, 'left', turn)
+    addTombstone(state, claim, 'left', step)
     // A lighter claim behind it may fit.
-    promote(state, turn)
+    promote(state, step)
     return 'left'
   }
   // A new tombstone even where there is one: that one may have expired.
   const outcome = state.tombstones.get(claim.id)?.outcome ?? 'absent'
-  addTombstone(state, claim, outcome, turn)
+  addTombstone(state, claim, outcome, step)
   return outcome
 }
 
 /** Turns a writer into a reader. Returns false when the claim does not hold the lock. */
-export function downgrade(state: LockState, claim: ClaimRef, turn: Turn): boolean {
-  settle(state, turn)
+export function downgrade(state: LockState, claim: ClaimRef, step: RuleStep): boolean {
+  settle(state, step)
   const holder = state.holders.get(claim.id)
   if (!holder || state.kind !== 'readWriteLock') return false
   addWeight(state, 1 - holder.weight)
   holder.weight = 1
-  promote(state, turn)
+  promote(state, step)
   return true
 }
 
 /** Lets another claim hold the lock in the place of one that holds it. */
-export function adopt(state: LockState, adoption: Adoption, turn: Turn): AdoptResult {
-  settle(state, turn)
+export function adopt(state: LockState, adoption: Adoption, step: RuleStep): AdoptResult {
+  settle(state, step)
   const { from, to } = adoption
   const token = Number(adoption.token)
   const adopted = state.holders.get(to.id)
-  if (adopted) return grantedTo(adopted, true, turn)
+  if (adopted) return grantedTo(adopted, true, step)
   const holder = state.holders.get(from.id)
   const hasToken = holder && holder.token <= token && token < holder.token + holder.tokens
   // The new claim may have been withdrawn before this request arrived.
-  if (!hasToken || hasTombstone(state, to.id, turn)) return { outcome: 'lost', reason: 'expired' }
+  if (!hasToken || hasTombstone(state, to.id, step)) return { outcome: 'lost', reason: 'expired' }
   if (holder.stolen) return stolenLoss(holder)
   invariant(!state.waiters.has(to.id), 'a waiter adopts no lease', state.lock)
   const heir: Holder = {
@@ -222,13 +222,13 @@ export function adopt(state: LockState, adoption: Adoption, turn: Turn): AdoptRe
     token,
     tokens: 1,
     ttlMs: to.ttlMs,
-    expiresMs: turn.nowMs + to.ttlMs,
+    expiresMs: step.nowMs + to.ttlMs,
   }
   state.holders.delete(from.id)
   state.holders.set(to.id, heir)
   state.nextExpiryMs = Math.min(state.nextExpiryMs, heir.expiresMs)
-  addTombstone(state, from, 'absent', turn)
-  return grantedTo(heir, false, turn)
+  addTombstone(state, from, 'absent', step)
+  return grantedTo(heir, false, step)
 }
 
 /**
@@ -238,27 +238,27 @@ export function adopt(state: LockState, adoption: Adoption, turn: Turn): AdoptRe
 export function steal(
   state: LockState,
   options: StealOptions,
-  turn: Turn,
+  step: RuleStep,
   lastToken: number = Infinity,
 ): StealResult & { readonly freeInMs: number } {
-  settle(state, turn)
+  settle(state, step)
   const holders = [...state.holders.values()].filter(({ token }) => token <= lastToken)
   let freeInMs = 0
   for (const holder of holders) {
     holder.stolen = true
     if (options.reason !== undefined) holder.stealReason = options.reason
-    freeInMs = Math.max(freeInMs, holder.expiresMs - turn.nowMs)
+    freeInMs = Math.max(freeInMs, holder.expiresMs - step.nowMs)
     if (!options.now) continue
     drop(state, holder)
-    addTombstone(state, holder, 'absent', turn)
+    addTombstone(state, holder, 'absent', step)
   }
-  if (options.now) promote(state, turn)
+  if (options.now) promote(state, step)
   return { holders: holders.length, freeInMs: options.now ? 0 : freeInMs }
 }
 
 /** Returns what `inspect` shows of a lock. Undefined without holders and waiters. */
-export function describe(lock: string, state: LockState, turn: Turn): LockInfo | undefined {
-  settle(state, turn)
+export function describe(lock: string, state: LockState, step: RuleStep): LockInfo | undefined {
+  settle(state, step)
   if (isIdle(state)) return undefined
   return {
     lock,
@@ -270,8 +270,8 @@ export function describe(lock: string, state: LockState, turn: Turn): LockInfo |
       owner: readOwner(holder.owner),
       weight: holder.weight,
       token: BigInt(holder.token),
-      heldMs: turn.nowMs - holder.grantedMs,
-      remainingMs: holder.expiresMs - turn.nowMs,
+      heldMs: step.nowMs - holder.grantedMs,
+      remainingMs: holder.expiresMs - step.nowMs,
       stolen: holder.stolen,
       ...(holder.stealReason === undefined ? {} : { stealReason: holder.stealReason }),
     })),
@@ -279,39 +279,39 @@ export function describe(lock: string, state: LockState, turn: Turn): LockInfo |
       claimId: waiter.id,
       owner: readOwner(waiter.owner),
       weight: waiter.weight,
-      waitedMs: turn.nowMs - waiter.sinceMs,
+      waitedMs: step.nowMs - waiter.sinceMs,
     })),
   }
 }
 
 /** Ends expired leases and promotes waiters. Every verb begins with it. */
-export function settle(state: LockState, turn: Turn): void {
-  if (turn.nowMs >= state.nextExpiryMs) expire(state, turn)
-  if (state.waiters.size > 0) promote(state, turn)
+export function settle(state: LockState, step: RuleStep): void {
+  if (step.nowMs >= state.nextExpiryMs) expire(state, step)
+  if (state.waiters.size > 0) promote(state, step)
 }
 
 /** Makes holders of the waiters that fit, in order, up to the first live one that does not. */
-function promote(state: LockState, turn: Turn): void {
+function promote(state: LockState, step: RuleStep): void {
   for (const waiter of state.waiters.values()) {
     const livesMs = waiter.heartbeatMs * HEARTBEATS_TO_LIVE
-    if (waiter.seenMs + livesMs <= turn.nowMs) {
+    if (waiter.seenMs + livesMs <= step.nowMs) {
       state.waiters.delete(waiter.id)
       continue
     }
     if (state.heldWeight + waiter.weight > state.capacity) return
     state.waiters.delete(waiter.id)
     // Short until the first renewal: a waiter that has just died must not cost a whole TTL.
-    turn.promoted.push(hold(state, waiter, waiter.tokens, Math.min(waiter.ttlMs, livesMs), turn))
+    step.promoted.push(hold(state, waiter, waiter.tokens, Math.min(waiter.ttlMs, livesMs), step))
   }
 }
 
-function expire(state: LockState, turn: Turn): void {
+function expire(state: LockState, step: RuleStep): void {
   let next = Infinity
   for (const holder of state.holders.values()) {
-    if (holder.expiresMs > turn.nowMs) next = Math.min(next, holder.expiresMs)
+    if (holder.expiresMs > step.nowMs) next = Math.min(next, holder.expiresMs)
     else {
       drop(state, holder)
-      addTombstone(state, holder, 'absent', turn)
+      addTombstone(state, holder, 'absent', step)
     }
   }
   state.nextExpiryMs = next
@@ -322,11 +322,11 @@ function hold(
   claim: Pick<Claim, 'id' | 'owner' | 'weight'>,
   tokens: number,
   ttlMs: number,
-  turn: Turn,
+  step: RuleStep,
 ): Holder {
   const isHolder = state.holders.has(claim.id)
   invariant(!isHolder && !state.waiters.has(claim.id), 'a claim is granted once', state.lock)
-  const token = Math.max(state.lastToken + 1, turn.tokenFloor)
+  const token = Math.max(state.lastToken + 1, step.tokenFloor)
   invariant(token > state.lastToken, 'the tokens of a lock grow', state.lock)
   const holder: Holder = {
     id: claim.id,
@@ -334,9 +334,9 @@ function hold(
     weight: claim.weight,
     token,
     tokens,
-    grantedMs: turn.nowMs,
+    grantedMs: step.nowMs,
     ttlMs,
-    expiresMs: turn.nowMs + ttlMs,
+    expiresMs: step.nowMs + ttlMs,
     stolen: false,
   }
   state.lastToken = token + tokens - 1
@@ -360,14 +360,14 @@ function addWeight(state: LockState, weight: number): void {
   invariant(state.heldWeight <= state.capacity, 'the held weight fits the capacity', state.lock)
 }
 
-function grantedTo(holder: Holder, alreadyGranted: boolean, turn: Turn): Granted {
+function grantedTo(holder: Holder, alreadyGranted: boolean, step: RuleStep): Granted {
   return {
     outcome: 'granted',
     token: BigInt(holder.token),
     tokens: holder.tokens,
     ttlMs: holder.ttlMs,
     alreadyGranted,
-    remainingMs: holder.expiresMs - turn.nowMs,
+    remainingMs: holder.expiresMs - step.nowMs,
   }
 }
 
@@ -379,8 +379,8 @@ function stolenLoss({ stealReason }: Holder): LostRenewal {
   }
 }
 
-function untilNextExpiry(state: LockState, turn: Turn): number | undefined {
-  return state.nextExpiryMs === Infinity ? undefined : state.nextExpiryMs - turn.nowMs
+function untilNextExpiry(state: LockState, step: RuleStep): number | undefined {
+  return state.nextExpiryMs === Infinity ? undefined : state.nextExpiryMs - step.nowMs
 }
 
 /** Gives an idle lock the kind and capacity of the claim. They stay until it is idle again. */
@@ -408,23 +408,23 @@ function areAlike(
   )
 }
 
-function hasTombstone(state: LockState, id: string, turn: Turn): boolean {
+function hasTombstone(state: LockState, id: string, step: RuleStep): boolean {
   const tombstone = state.tombstones.get(id)
-  return tombstone !== undefined && tombstone.untilMs > turn.nowMs
+  return tombstone !== undefined && tombstone.untilMs > step.nowMs
 }
 
 function addTombstone(
   state: LockState,
   claim: { id: string; ttlMs: number },
   outcome: WithdrawOutcome,
-  turn: Turn,
+  step: RuleStep,
 ): void {
   const { tombstones } = state
   // The oldest is the first. The first that still counts ends the search below.
   tombstones.delete(claim.id)
-  tombstones.set(claim.id, { untilMs: turn.nowMs + claim.ttlMs, outcome })
+  tombstones.set(claim.id, { untilMs: step.nowMs + claim.ttlMs, outcome })
   for (const [id, oldest] of tombstones) {
-    if (tombstones.size <= turn.tombstoneLimit && oldest.untilMs > turn.nowMs) return
+    if (tombstones.size <= step.tombstoneLimit && oldest.untilMs > step.nowMs) return
     tombstones.delete(id)
   }
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import * as rule from '../../dist/store/grant-rule.js'
 import { makeClaim } from '../../../../test/support/claims.js'
 
-const NOW: rule.Turn = { nowMs: 1000, tokenFloor: 1, tombstoneLimit: 8, promoted: [] }
+const NOW: rule.RuleStep = { nowMs: 1000, tokenFloor: 1, tombstoneLimit: 8, promoted: [] }
 const TERMS = { enqueue: true, tokens: 1 }
 
 /** A held lock, broken by `damage`. */

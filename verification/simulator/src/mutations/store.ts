@@ -36,7 +36,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'lease-expires-early',
     breaks: 'The store keeps a grant for the whole of its TTL',
-    edits: [inRule('expiresMs: turn.nowMs + ttlMs,', 'expiresMs: turn.nowMs + ttlMs * 0.9,')],
+    edits: [inRule('expiresMs: step.nowMs + ttlMs,', 'expiresMs: step.nowMs + ttlMs * 0.9,')],
   },
   {
     name: 'renewal-without-owner',
@@ -63,7 +63,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     name: 'no-tombstone',
     breaks: 'An attempt that arrives after its own withdraw is refused',
     edits: [
-      inRule('return tombstone !== undefined && tombstone.untilMs > turn.nowMs;', 'return false;'),
+      inRule('return tombstone !== undefined && tombstone.untilMs > step.nowMs;', 'return false;'),
     ],
   },
   {
@@ -82,7 +82,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     name: 'resent-attempt-restarts',
     breaks: 'The same claim sent twice gives the same lease, and does not restart its clock',
     edits: [
-      inRule('return grantedTo(holder, true, turn);', 'return grantedTo(holder, false, turn);'),
+      inRule('return grantedTo(holder, true, step);', 'return grantedTo(holder, false, step);'),
     ],
   },
   {
@@ -95,8 +95,8 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     breaks: 'Every grant has a token larger than each earlier one',
     edits: [
       inRule(
-        'Math.max(state.lastToken + 1, turn.tokenFloor)',
-        'Math.max(state.lastToken, turn.tokenFloor - 1)',
+        'Math.max(state.lastToken + 1, step.tokenFloor)',
+        'Math.max(state.lastToken, step.tokenFloor - 1)',
       ),
       withoutInvariant('token > state.lastToken'),
     ],
@@ -105,7 +105,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'dead-waiter-stays',
     breaks: 'A dead waiter does not block the queue for longer than its heartbeats',
-    edits: [inRule('if (waiter.seenMs + livesMs <= turn.nowMs) {', 'if (false) {')],
+    edits: [inRule('if (waiter.seenMs + livesMs <= step.nowMs) {', 'if (false) {')],
     scenario: 'dead-waiters',
   },
   {

@@ -4,7 +4,7 @@
  */
 import type { Claim, HolderInfo, Owner } from 'holdfast/store'
 import { isLockError } from 'holdfast'
-import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { LockState, RuleStep } from '../../../../packages/holdfast/dist/store/grant-rule.js'
 import type { Runtime } from '../runtime.js'
 import type { TokenLog } from '../redlock/token-log.js'
 import type { Truth } from '../server/truth.js'
@@ -19,7 +19,7 @@ export interface Keyspace {
   /** Where each waiter listens: it is kept with the waiter. */
   readonly channels: Map<string, string>
   tombstones(key: string): CommonTombstones
-  begin(key: string): { readonly state: LockState; readonly turn: Turn }
+  begin(key: string): { readonly state: LockState; readonly step: RuleStep }
   publish(channel: string, text: string): void
 }
 
@@ -68,8 +68,8 @@ function askedOf([what = '', ...rest]: readonly string[]): Asked[] {
 }
 
 export function downgrade(space: Keyspace, key: string, [id = '']: readonly string[]): number {
-  const { state, turn } = space.begin(key)
-  const done = space.rule.downgrade(state, { lock: lockOf(key), id, ttlMs: 0 }, turn)
+  const { state, step } = space.begin(key)
+  const done = space.rule.downgrade(state, { lock: lockOf(key), id, ttlMs: 0 }, step)
   publishPromoted(space, key)
   return Number(done)
 }
@@ -79,12 +79,12 @@ export function steal(
   key: string,
   [now, reason = '', lastToken]: readonly string[],
 ): unknown[] {
-  const { state, turn } = space.begin(key)
+  const { state, step } = space.begin(key)
   const options = {
     now: now === '1',
     ...(reason === '' ? {} : { reason: JSON.parse(reason) as string }),
   }
-  const { holders, freeInMs } = space.rule.steal(state, options, turn, Number(lastToken))
+  const { holders, freeInMs } = space.rule.steal(state, options, step, Number(lastToken))
   publishPromoted(space, key)
   return [holders, freeInMs.toFixed(3)]
 }
@@ -92,8 +92,8 @@ export function steal(
 /** For each key, as `scripts/admin.lua` reports it. */
 export function describe(space: Keyspace, keys: readonly string[]): unknown[] {
   return keys.map((key) => {
-    const { state, turn } = space.begin(key)
-    const info = space.rule.describe(lockOf(key), state, turn)
+    const { state, step } = space.begin(key)
+    const info = space.rule.describe(lockOf(key), state, step)
     publishPromoted(space, key)
     if (!info) return 0
     const { kind, capacity, lastToken = 0n, holders, waiters } = info
@@ -135,11 +135,11 @@ function holderWords({
 const VERBS = { a: attempt, r: renew, w: withdraw, t: retract, s: seal }
 
 function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
-  const { state, turn } = space.begin(key)
+  const { state, step } = space.begin(key)
   const { claim, options } = claimOf(key, id, shape)
   const wasIdle = space.rule.isIdle(state)
   try {
-    const answer = space.rule.attempt(state, claim, options, turn)
+    const answer = space.rule.attempt(state, claim, options, step)
     if (answer.outcome === 'withdrawn') return 'x'
     if (answer.outcome === 'waiting') {
       if (!space.channels.has(id)) space.channels.set(id, channel)
@@ -162,10 +162,10 @@ function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
 }
 
 function renew(space: Keyspace, { key, id, shape }: Item): string {
-  const { state, turn } = space.begin(key)
+  const { state, step } = space.begin(key)
   const [ttlMs, owner, token] = shape as [number, string, number?]
   const renewal = { lock: lockOf(key), id, ttlMs, owner: JSON.parse(owner) as Owner }
-  const answer = space.rule.renew(state, renewal, turn)
+  const answer = space.rule.renew(state, renewal, step)
   if (answer.outcome === 'renewed') {
     if (token !== undefined) raiseToken(state, id, token)
     return 'r'
@@ -177,28 +177,28 @@ function renew(space: Keyspace, { key, id, shape }: Item): string {
 }
 
 function withdraw(space: Keyspace, { key, id, shape }: Item): string {
-  const { state, turn } = space.begin(key)
+  const { state, step } = space.begin(key)
   const claim = { lock: lockOf(key), id, ttlMs: shape[0] as number }
   space.truth.withdrawn(claim)
-  const outcome = space.rule.withdraw(state, claim, turn)
+  const outcome = space.rule.withdraw(state, claim, step)
   space.tombstones(key).note(id, shape[1] === 1, state)
   return outcome
 }
 
 /** Ends what the claim holds, and leaves no tombstone. */
 function retract(space: Keyspace, { key, id }: Item): string {
-  const { state, turn } = space.begin(key)
-  space.rule.settle(state, turn)
+  const { state, step } = space.begin(key)
+  space.rule.settle(state, step)
   if (!state.holders.has(id)) return 'absent'
-  space.rule.withdraw(state, { lock: lockOf(key), id, ttlMs: 0 }, turn)
+  space.rule.withdraw(state, { lock: lockOf(key), id, ttlMs: 0 }, step)
   state.tombstones.delete(id)
   return 'released'
 }
 
 /** Decides as `scripts/parts/seal.lua` does. */
 function seal(space: Keyspace, { key, id, shape }: Item): string {
-  const { state, turn } = space.begin(key)
-  space.rule.settle(state, turn)
+  const { state, step } = space.begin(key)
+  space.rule.settle(state, step)
   const holder = state.holders.get(id)
   if (!holder || holder.stolen) return 'absent'
   const token = shape[0] as number
@@ -262,7 +262,7 @@ function collectWakes(
   wakes: Map<string, string[]>,
   asking: string | undefined,
 ): void {
-  for (const { id, token, tokens, ttlMs } of space.begin(key).turn.promoted.splice(0)) {
+  for (const { id, token, tokens, ttlMs } of space.begin(key).step.promoted.splice(0)) {
     space.truth.reserved(id, tokens)
     if (id === asking) continue
     const channel = space.channels.get(id) ?? ''

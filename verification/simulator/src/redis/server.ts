@@ -5,7 +5,7 @@
  * tried.
  */
 import { createHash } from 'node:crypto'
-import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { LockState, RuleStep } from '../../../../packages/holdfast/dist/store/grant-rule.js'
 import type { Runtime } from '../runtime.js'
 import { Host } from '../server/host.js'
 import type { Access, Customer, Service } from '../server/service.js'
@@ -28,7 +28,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   life = 0
   readonly #runtime: Runtime
   readonly #clock: MachineClock
-  readonly #turn: Turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 10_000, promoted: [] }
+  readonly #step: RuleStep = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 10_000, promoted: [] }
   /** The channel that each connection listens on, if any. */
   readonly #peers = new Map<Peer, string | undefined>()
   readonly #scripts = new Set<string>()
@@ -99,13 +99,13 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   }
 
   /** The server's time, in whole microseconds as TIME returns it. */
-  begin(key: string): { readonly state: LockState; readonly turn: Turn } {
+  begin(key: string): { readonly state: LockState; readonly step: RuleStep } {
     let state = this.#locks.get(key)
     if (!state) this.#locks.set(key, (state = this.rule.newLockState(lockOf(key))))
     const micros = Math.floor(this.#clock.wallMs() * 1000)
-    this.#turn.nowMs = micros / 1000
-    this.#turn.tokenFloor = micros
-    return { state, turn: this.#turn }
+    this.#step.nowMs = micros / 1000
+    this.#step.tokenFloor = micros
+    return { state, step: this.#step }
   }
 
   tombstones(key: string): CommonTombstones {
@@ -138,9 +138,9 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   }
 
   look(key: string): void {
-    const { state, turn } = this.begin(key)
+    const { state, step } = this.begin(key)
     const lock = lockOf(key)
-    this.truth.note(lock, this.rule.describe(lock, state, turn)?.holders ?? [])
+    this.truth.note(lock, this.rule.describe(lock, state, step)?.holders ?? [])
   }
 
   #becomeReplica(): void {

@@ -84,7 +84,7 @@ export class DeadHolderCleanup {
   #end(lock: string, address: SocketAddress): Promise<boolean> {
     return this.#files.of(lock).transactions.do({
       work: (transaction) =>
-        transaction.onLock(lock, (state, turn, { stations }) => {
+        transaction.onLock(lock, (state, step, { stations }) => {
           let ended = false
           for (const claim of [...state.holders.values(), ...state.waiters.values()]) {
             if (stations.get(claim.id) !== address.id) continue
@@ -93,7 +93,7 @@ export class DeadHolderCleanup {
               continue
             }
             ended = true
-            rule.withdraw(state, { lock, id: claim.id, ttlMs: claim.ttlMs }, turn)
+            rule.withdraw(state, { lock, id: claim.id, ttlMs: claim.ttlMs }, step)
           }
           return ended
         }),

@@ -120,9 +120,9 @@ async function describe(file: LockFile, names: readonly string[]): Promise<reado
   const look = (transaction: Transaction): LockInfo[] =>
     names.flatMap(
       (name) =>
-        transaction.onLock(name, (state, turn) => {
-          const info = rule.describe(name, state, turn)
-          promotes ||= turn.promoted.length > 0
+        transaction.onLock(name, (state, step) => {
+          const info = rule.describe(name, state, step)
+          promotes ||= step.promoted.length > 0
           return info
         }) ?? [],
     )

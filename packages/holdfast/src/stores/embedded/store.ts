@@ -114,7 +114,7 @@ export class EmbeddedStore implements Store {
       this.#files.of(renewal.lock).transactions.do({
         claimId: renewal.id,
         work: (transaction) =>
-          transaction.onLock(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
+          transaction.onLock(renewal.lock, (state, step) => rule.renew(state, renewal, step)),
       })
     return renewEach(renewals, renewOne, report)
   }
@@ -125,7 +125,7 @@ export class EmbeddedStore implements Store {
       claimId: claim.id,
       first: true,
       work: (transaction) =>
-        transaction.onLock(claim.lock, (state, turn) => rule.withdraw(state, claim, turn)),
+        transaction.onLock(claim.lock, (state, step) => rule.withdraw(state, claim, step)),
     })
   }
 
@@ -133,14 +133,14 @@ export class EmbeddedStore implements Store {
     return this.#files.of(claim.lock).transactions.do({
       claimId: claim.id,
       work: (transaction) =>
-        transaction.onLock(claim.lock, (state, turn) => rule.downgrade(state, claim, turn)),
+        transaction.onLock(claim.lock, (state, step) => rule.downgrade(state, claim, step)),
     })
   }
 
   steal(lock: string, options: StealOptions): Promise<StealResult> {
     return this.#files.of(lock).transactions.do({
       work: (transaction) =>
-        transaction.onLock(lock, (state, turn) => rule.steal(state, options, turn)),
+        transaction.onLock(lock, (state, step) => rule.steal(state, options, step)),
     })
   }
 
@@ -153,9 +153,9 @@ export class EmbeddedStore implements Store {
     const result = await file.transactions.do({
       claimId: from.id,
       work: (transaction) =>
-        transaction.onLock(to.lock, (state, turn, { stations }) => {
+        transaction.onLock(to.lock, (state, step, { stations }) => {
           generation = file.register(transaction, this.#address())
-          const adopted = rule.adopt(state, adoption, turn)
+          const adopted = rule.adopt(state, adoption, step)
           if (adopted.outcome === 'granted') stations.set(to.id, detached ? '' : this.#station.id)
           return adopted
         }),
@@ -231,10 +231,10 @@ export class EmbeddedStore implements Store {
     const answer = await file.transactions.do({
       claimId: claim.id,
       work: (transaction) =>
-        transaction.onLock(claim.lock, (state, turn, { stations }) => {
+        transaction.onLock(claim.lock, (state, step, { stations }) => {
           generation = file.register(transaction, this.#address())
           stations.set(claim.id, this.#station.id)
-          const result = rule.attempt(state, claim, options, turn)
+          const result = rule.attempt(state, claim, options, step)
           if (result.outcome === 'granted') return { result, holders: [] }
           const ids = new Set(Array.from(state.holders.keys(), (id) => stations.get(id)))
           return { result, holders: addressesOf(transaction, ids, this.#station.id) }

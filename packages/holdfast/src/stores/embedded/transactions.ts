@@ -1,14 +1,13 @@
 /**
- * The queue of one process in front of the database: what is asked in one turn of the event loop
- * becomes one transaction, and while another process writes the queue waits without holding up the
- * event loop.
+ * The queue of one process in front of the database: the operations of one tick become one
+ * transaction. While another process writes, the queue waits without holding up the event loop.
  *
  * The order is kept: an operation never runs before an earlier one on the same claim, so an attempt
  * cannot be overtaken by its own withdraw. Otherwise withdrawals go first, since they make room.
  */
 import { systemRandom } from '../../clock/clock.js'
 import { storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
-import type { Holder, LockState, Turn } from '../../store/grant-rule.js'
+import type { Holder, LockState, RuleStep } from '../../store/grant-rule.js'
 import { isIdle } from '../../store/grant-rule.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
 import type { FilePlace } from './directory.js'
@@ -60,7 +59,7 @@ interface Item {
 export interface Operation<R> {
   /** The claim that it is about: operations on one claim keep their order. */
   readonly claimId?: string
-  /** Goes before others of the same turn. */
+  /** Goes before others of the same tick. */
   readonly first?: boolean
   work(transaction: Transaction): R
 }
@@ -73,7 +72,7 @@ export class Transaction {
   readonly #machine: Machine
   readonly #locks = new Map<string, StoredLock>()
   readonly #cache: LockCache
-  readonly #turn: Turn
+  readonly #step: RuleStep
 
   constructor(db: Database, statements: Statements, cache: LockCache, machine: Machine) {
     this.db = db
@@ -82,18 +81,18 @@ export class Transaction {
     this.#machine = machine
     // Microseconds are enough, and short in the row.
     const nowMs = Math.round(machine.monotonicMs() * 1000) / 1000
-    this.#turn = { nowMs, tokenFloor: 0, tombstoneLimit: TOMBSTONES, promoted: [] }
-    this.#turn.tokenFloor = Math.floor(machine.wallMs() * 1000)
+    this.#step = { nowMs, tokenFloor: 0, tombstoneLimit: TOMBSTONES, promoted: [] }
+    this.#step.tokenFloor = Math.floor(machine.wallMs() * 1000)
   }
 
   /** Runs a step of the grant rule on a lock, and notes whom it promoted. */
-  onLock<R>(name: string, step: (state: LockState, turn: Turn, lock: StoredLock) => R): R {
+  onLock<R>(name: string, verb: (state: LockState, step: RuleStep, lock: StoredLock) => R): R {
     const lock = this.#load(name)
-    const turn = this.#turn
+    const step = this.#step
     try {
-      return step(lock.state, turn, lock)
+      return verb(lock.state, step, lock)
     } finally {
-      for (const holder of turn.promoted.splice(0)) {
+      for (const holder of step.promoted.splice(0)) {
         this.promotions.push({ holder, station: lock.stations.get(holder.id) ?? '' })
       }
     }
@@ -128,7 +127,7 @@ export class Transaction {
     lock = row
       ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state))
       : newStoredLock(name)
-    forgetFuture(lock.state, this.#turn.nowMs)
+    forgetFuture(lock.state, this.#step.nowMs)
     // A row that was forgotten may have had larger tokens than the wall clock now says.
     if (!row) lock.state.lastToken = readTokenFloor(this.db)
     this.#locks.set(name, lock)
@@ -235,7 +234,7 @@ export class Transactions {
           try {
             result = { value: operation.work(transaction) }
           } catch (error) {
-            // The engine may have rolled back what the others of this turn did: then all fail
+            // The engine may have rolled back what the others of this tick did: then all fail
             // together.
             if (resultCode(error) !== undefined) throw error
             result = { error }

@@ -89,12 +89,12 @@ class MemoryStore implements Store {
   readonly #clock: Clock
   readonly #locks = new Map<string, rule.LockState>()
   readonly #watchers = new Map<string, WakeListener>()
-  readonly #turn: rule.Turn
+  readonly #step: rule.RuleStep
   #lastToken: number
 
   constructor(options: MemoryStoreOptions) {
     this.#clock = options.clock ?? systemClock
-    this.#turn = {
+    this.#step = {
       nowMs: 0,
       tokenFloor: 0,
       tombstoneLimit: options.tombstonesPerLock ?? 8,
@@ -108,7 +108,7 @@ class MemoryStore implements Store {
   attempt(claim: Claim, options: AttemptOptions): AttemptResult {
     const state = this.#begin(claim.lock)
     try {
-      return rule.attempt(state, claim, options, this.#turn)
+      return rule.attempt(state, claim, options, this.#step)
     } finally {
       this.#end(claim.lock, state)
     }
@@ -116,21 +116,21 @@ class MemoryStore implements Store {
 
   renew(renewals: readonly Renewal[]): RenewResult[] {
     return renewals.map((renewal) =>
-      this.#step(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
+      this.#runStep(renewal.lock, (state, step) => rule.renew(state, renewal, step)),
     )
   }
 
   withdraw(claim: ClaimRef): WithdrawOutcome {
     const state = this.#begin(claim.lock)
     try {
-      return rule.withdraw(state, claim, this.#turn)
+      return rule.withdraw(state, claim, this.#step)
     } finally {
       this.#end(claim.lock, state)
     }
   }
 
   downgrade(claim: ClaimRef): boolean {
-    return this.#step(claim.lock, (state, turn) => rule.downgrade(state, claim, turn))
+    return this.#runStep(claim.lock, (state, step) => rule.downgrade(state, claim, step))
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {
@@ -139,7 +139,7 @@ class MemoryStore implements Store {
   }
 
   steal(lock: string, options: StealOptions): StealResult {
-    return this.#step(lock, (state, turn) => rule.steal(state, options, turn))
+    return this.#runStep(lock, (state, step) => rule.steal(state, options, step))
   }
 
   inspect(query: InspectQuery): InspectPage {
@@ -166,17 +166,17 @@ class MemoryStore implements Store {
 
   #describe(lock: string): LockInfo | undefined {
     return this.#locks.has(lock)
-      ? this.#step(lock, (state, turn) => rule.describe(lock, state, turn))
+      ? this.#runStep(lock, (state, step) => rule.describe(lock, state, step))
       : undefined
   }
 
   /**
    * Runs one atomic step on one lock. It wakes the new holders, also when the step itself throws.
    */
-  #step<R>(lock: string, verb: (state: rule.LockState, turn: rule.Turn) => R): R {
+  #runStep<R>(lock: string, verb: (state: rule.LockState, step: rule.RuleStep) => R): R {
     const state = this.#begin(lock)
     try {
-      return verb(state, this.#turn)
+      return verb(state, this.#step)
     } finally {
       this.#end(lock, state)
     }
@@ -188,15 +188,15 @@ class MemoryStore implements Store {
       state = rule.newLockState(lock)
       this.#locks.set(lock, state)
     }
-    this.#turn.nowMs = this.#clock.monotonicMs()
-    this.#turn.tokenFloor = this.#lastToken + 1
+    this.#step.nowMs = this.#clock.monotonicMs()
+    this.#step.tokenFloor = this.#lastToken + 1
     return state
   }
 
   #end(lock: string, state: rule.LockState): void {
     this.#noteToken(state)
     if (this.#locks.size > IDLE_LOCKS_KEPT) this.#forgetOldest(lock, state)
-    if (this.#turn.promoted.length > 0) this.#wake(this.#turn.promoted)
+    if (this.#step.promoted.length > 0) this.#wake(this.#step.promoted)
   }
 
   #noteToken(state: rule.LockState): void {
@@ -213,8 +213,8 @@ class MemoryStore implements Store {
     let looks = LOOK_AT_OLDEST
     for (const [oldest, its] of this.#locks) {
       // There may have been no attempt since its leases ended.
-      this.#turn.tokenFloor = this.#lastToken + 1
-      rule.settle(its, this.#turn)
+      this.#step.tokenFloor = this.#lastToken + 1
+      rule.settle(its, this.#step)
       this.#noteToken(its)
       this.#locks.delete(oldest)
       // In use it stands for no less than the newest; the next step looks at the one after it.

@@ -21,7 +21,12 @@ export type Step =
 
 export class Model {
   readonly #locks = new Map<string, rule.LockState>()
-  readonly #turn: rule.Turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 10_000, promoted: [] }
+  readonly #ruleStep: rule.RuleStep = {
+    nowMs: 0,
+    tokenFloor: 0,
+    tombstoneLimit: 10_000,
+    promoted: [],
+  }
   readonly #withTombstone = new Set<string>()
   /** The waiters that were to learn that they hold a lock, and what of it. */
   readonly pushed: string[] = []
@@ -30,15 +35,15 @@ export class Model {
   do(step: Step, nowMs: number): unknown {
     const lock = 'lock' in step ? step.lock : step.claim.lock
     const state = this.#state(lock)
-    this.#turn.nowMs = nowMs
-    this.#turn.tokenFloor = nowMs * 1000
+    this.#ruleStep.nowMs = nowMs
+    this.#ruleStep.tokenFloor = nowMs * 1000
     try {
       return this.#do(step, state, lock)
     } catch (error) {
       return (error as Error).message
     } finally {
       const asking = step.verb === 'attempt' ? step.claim.id : undefined
-      for (const { id, token, tokens } of this.#turn.promoted.splice(0)) {
+      for (const { id, token, tokens } of this.#ruleStep.promoted.splice(0)) {
         // The claim whose verb this is learns it from the answer.
         if (id !== asking) this.pushed.push(`${id} ${token} ${tokens}`)
       }
@@ -73,19 +78,19 @@ export class Model {
   #do(step: Step, state: rule.LockState, lock: string): unknown {
     switch (step.verb) {
       case 'attempt':
-        return rule.attempt(state, step.claim, step, this.#turn)
+        return rule.attempt(state, step.claim, step, this.#ruleStep)
       case 'renew':
-        return rule.renew(state, step.claim, this.#turn)
+        return rule.renew(state, step.claim, this.#ruleStep)
       case 'withdraw':
-        return rule.withdraw(state, step.claim, this.#turn)
+        return rule.withdraw(state, step.claim, this.#ruleStep)
       case 'downgrade':
-        return rule.downgrade(state, step.claim, this.#turn)
+        return rule.downgrade(state, step.claim, this.#ruleStep)
       case 'steal':
-        return rule.steal(state, step, this.#turn)
+        return rule.steal(state, step, this.#ruleStep)
       case 'describe':
         break
     }
-    return sorted(rule.describe(lock, state, this.#turn))
+    return sorted(rule.describe(lock, state, this.#ruleStep))
   }
 }
 
