@@ -82,12 +82,12 @@ function has(value: object | null, ...methods: readonly string[]): boolean {
 
 /** Returns the `atTickEnd` of any clock, for frequent calls. */
 export function atTickEndOf(clock: Clock): (work: () => void) => void {
-  return clock.atTickEnd ? (work) => clock.atTickEnd?.(work) : (work) => process.nextTick(work)
+  return clock.atTickEnd?.bind(clock) ?? ((work) => process.nextTick(work))
 }
 
 /** Returns the `afterTick` of any clock, likewise. */
 export function afterTickOf(clock: Clock): (work: () => void) => void {
-  return clock.afterTick ? (work) => clock.afterTick?.(work) : atTickEndOf(clock)
+  return clock.afterTick?.bind(clock) ?? atTickEndOf(clock)
 }
 
 export const systemRandom: Random = {

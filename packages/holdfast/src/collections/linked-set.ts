@@ -17,31 +17,30 @@ export class Place<T> {
   previous: Place<T> | undefined
   next: Place<T> | undefined
   /** Whether its member is in the set. */
-  taken = true
+  taken: boolean
 
   constructor(value: T, previous: Place<T> | undefined) {
     this.value = value
     this.previous = previous
     this.next = undefined
+    this.taken = true
   }
 }
 
 export class LinkedSet<T> {
-  #first: Place<T> | undefined
+  /** How many members it has. Only the set changes it. */
+  size = 0
+  /** The place of the oldest member. Only the set changes it. */
+  first: Place<T> | undefined
   #last: Place<T> | undefined
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
 
   /** Adds a member at the end. Returns its place, which `delete` takes. */
   add(value: T): Place<T> {
     const place = new Place(value, this.#last)
     if (this.#last) this.#last.next = place
-    else this.#first = place
+    else this.first = place
     this.#last = place
-    this.#size += 1
+    this.size += 1
     return place
   }
 
@@ -50,23 +49,18 @@ export class LinkedSet<T> {
     if (!place.taken) return false
     place.taken = false
     if (place.previous) place.previous.next = place.next
-    else this.#first = place.next
+    else this.first = place.next
     if (place.next) place.next.previous = place.previous
     else this.#last = place.previous
     place.previous = place.next = undefined
-    this.#size -= 1
+    this.size -= 1
     return true
-  }
-
-  /** The place of the oldest member. */
-  get first(): Place<T> | undefined {
-    return this.#first
   }
 
   /** Returns the members in the order in which they came. */
   values(): T[] {
     const values: T[] = []
-    for (let place = this.#first; place; place = place.next) values.push(place.value)
+    for (let place = this.first; place; place = place.next) values.push(place.value)
     return values
   }
 }

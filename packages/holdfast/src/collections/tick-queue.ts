@@ -8,13 +8,8 @@ export class TickQueue<T> {
   readonly #handle: (items: readonly T[]) => void
   readonly #atTickEnd: (work: () => void) => void
   readonly #mostItems: number
+  readonly #flush: () => void
   #items: T[] = []
-  /** Whether the end of this tick is awaited. */
-  #isScheduled = false
-  readonly #onTickEnd = (): void => {
-    this.#isScheduled = false
-    this.flush()
-  }
 
   /**
    * @param handle takes the items of a tick, at least one, in the order in which they were added
@@ -28,16 +23,13 @@ export class TickQueue<T> {
     this.#handle = handle
     this.#atTickEnd = atTickEnd
     this.#mostItems = mostItems
+    this.#flush = this.flush.bind(this)
   }
 
   add(item: T): void {
-    if (this.#items.push(item) >= this.#mostItems) {
-      this.flush()
-      return
-    }
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    this.#atTickEnd(this.#onTickEnd)
+    const count = this.#items.push(item)
+    if (count >= this.#mostItems) this.flush()
+    else if (count === 1) this.#atTickEnd(this.#flush)
   }
 
   /** Hands over what was added, before the end of the tick. */

@@ -1,6 +1,6 @@
 /** Which requests of one tick travel together, and which leave after it. */
 import { expect, test } from 'vitest'
-import { Batches, type BatchRequest, type Verb } from '../../src/stores/redis/batches.js'
+import { batchQueue, type BatchRequest, type Verb } from '../../src/stores/redis/batches.js'
 import { NO_TERMS } from '../../src/stores/redis/terms-encoder.js'
 
 function doAll(waiting: (() => void)[]): void {
@@ -10,9 +10,9 @@ function doAll(waiting: (() => void)[]): void {
 function makeBatches() {
   const calls: string[] = []
   const [atTickEnd, afterTick]: [(() => void)[], (() => void)[]] = [[], []]
-  const batches = new Batches({
-    deployment: { oneLockACall: false, publish: 'PUBLISH' },
-    inbox: { channelOf: () => 'channel' },
+  const queue = batchQueue({
+    oneLockACall: false,
+    subscriptions: { publishTo: () => 'PUBLISH channel' },
     atTickEnd: (work) => void atTickEnd.push(work),
     afterTick: (work) => void afterTick.push(work),
     run: (_script, keys, [, first = '']) => {
@@ -34,7 +34,7 @@ function makeBatches() {
       answered: () => undefined,
       failed: () => undefined,
     }
-    batches.add(request)
+    queue.add(request)
   }
   return { calls, add, endTick: () => doAll(atTickEnd), nextTick: () => doAll(afterTick) }
 }

@@ -34,7 +34,7 @@ function makeStore() {
     run: (_script, _keys, [, verb]) =>
       new Promise((resolve) => void open.set(verb as Verb, resolve)),
     subscriptions: () => ({
-      channelOf: () => 'channel',
+      publishTo: () => 'PUBLISH channel',
       join: () => ({ ready: undefined, leave: () => undefined }),
       close: () => undefined,
     }),

@@ -10,9 +10,9 @@
 import { TickQueue } from '../../collections/tick-queue.js'
 import { invariant } from '../../invariant.js'
 import { textOf } from './answers.js'
-import type { Deployment, RunScript } from './deployment.js'
+import type { RunScript } from './deployment.js'
 import { explain } from './errors.js'
-import type { GrantInbox } from './grant-inbox.js'
+import type { Subscriptions } from './grant-inbox.js'
 import { applyBatch } from './scripts.generated.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
@@ -38,30 +38,35 @@ export interface BatchRequest {
 const LARGEST_BATCH = 32
 
 export interface BatchSettings {
-  /** `oneLockACall`, and the command with which scripts publish. */
-  readonly deployment: Pick<Deployment, 'oneLockACall' | 'publish'>
+  /** Whether a call may only concern the keys of one lock. */
+  readonly oneLockACall: boolean
   /** Where grants for waiters of this client are published. */
-  readonly inbox: Pick<GrantInbox, 'channelOf'>
+  readonly subscriptions: Pick<Subscriptions, 'publishTo'>
   readonly atTickEnd: (work: () => void) => void
   /** Calls when what was sent in this tick has left the process. */
   readonly afterTick: (work: () => void) => void
   readonly run: RunScript
 }
 
-export class Batches {
+/** Returns a queue whose requests leave together when their tick ends. */
+export function batchQueue(settings: BatchSettings): TickQueue<BatchRequest> {
+  const sender = new BatchSender(settings)
+  return new TickQueue(sender.send.bind(sender), settings.atTickEnd, LARGEST_BATCH)
+}
+
+class BatchSender {
   readonly #settings: BatchSettings
-  readonly #queue: TickQueue<BatchRequest>
 
   constructor(settings: BatchSettings) {
     this.#settings = settings
-    this.#queue = new TickQueue(this.#send.bind(this), settings.atTickEnd, LARGEST_BATCH)
   }
 
-  add(request: BatchRequest): void {
-    this.#queue.add(request)
-  }
-
-  #send(requests: readonly BatchRequest[]): void {
+  send(requests: readonly BatchRequest[]): void {
+    const [first] = requests as readonly [BatchRequest]
+    if (requests.length === 1) {
+      this.#sendOne(first)
+      return
+    }
     let withdrawals = 0
     for (const { verb } of requests) if (verb === 'w') withdrawals += 1
     if (withdrawals === 0 || withdrawals === requests.length) this.#sendAll(requests)
@@ -89,14 +94,15 @@ export class Batches {
   #sendAll(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
     if (requests.length === 1) this.#sendOne(first)
-    else if (!this.#settings.deployment.oneLockACall) this.#sendTogether(requests)
+    else if (!this.#settings.oneLockACall) this.#sendTogether(requests)
     else for (const group of byLock(requests)) this.#sendTogether(group)
   }
 
   /** Without JSON: a text to decode would be most of what one request costs the script. */
   #sendOne(request: BatchRequest): void {
     const { key, lock, verb, terms, claimId } = request
-    const args = [this.#publishTo(lock), verb, terms.text, claimId, ...terms.fastArgs]
+    const publishTo = this.#settings.subscriptions.publishTo(lock)
+    const args = [publishTo, verb, terms.text, claimId, ...terms.fastArgs]
     this.#settings.run(applyBatch, [key], args).then(
       (reply) => answer(request, reply),
       (error: unknown) => request.failed(explain(error, lock)),
@@ -106,16 +112,12 @@ export class Batches {
   #sendTogether(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
     const keys = requests.map(({ key }) => key)
-    this.#settings
-      .run(applyBatch, keys, [this.#publishTo(first.lock), ...payloadOf(requests)])
+    const { run, subscriptions } = this.#settings
+    run(applyBatch, keys, [subscriptions.publishTo(first.lock), ...payloadOf(requests)])
       .then((reply) => distribute(requests, textOf(reply).split('\n')))
       .catch((error: unknown) => {
         for (const request of requests) request.failed(explain(error, request.lock))
       })
-  }
-
-  #publishTo(lock: string): string {
-    return `${this.#settings.deployment.publish} ${this.#settings.inbox.channelOf(lock)}`
   }
 }
 

@@ -11,6 +11,7 @@ const LISTENING: Subscription = { ready: undefined, leave: () => undefined }
 export class OneChannel implements Subscriptions {
   readonly #transport: Transport
   readonly #name: string
+  readonly #publishTo: string
   readonly #listener: MessageListener
   readonly #readiness = new Readiness()
   #connection: ChannelConnection | undefined
@@ -20,11 +21,12 @@ export class OneChannel implements Subscriptions {
   constructor(transport: Transport, name: string, listener: MessageListener) {
     this.#transport = transport
     this.#name = name
+    this.#publishTo = `PUBLISH ${name}`
     this.#listener = listener
   }
 
-  channelOf(): string {
-    return this.#name
+  publishTo(): string {
+    return this.#publishTo
   }
 
   join(): Subscription {

@@ -14,8 +14,8 @@ export interface MessageListener {
 }
 
 export interface Subscriptions {
-  /** The channel on which grants of this lock are published for this client. */
-  channelOf(lock: string): string
+  /** The command and the channel with which scripts publish grants of this lock to this client. */
+  publishTo(lock: string): string
   /** Listens for grants of this lock, until every subscription to it is left. */
   join(lock: string): Subscription
   close(): void
@@ -33,8 +33,8 @@ interface Watcher {
 }
 
 export class GrantInbox {
+  readonly subscriptions: Subscriptions
   readonly #clock: Clock
-  readonly #subscriptions: Subscriptions
   /**
    * How many attempts of a claim are in flight, by the claim's id. Numbers and no objects: when the
    * engine replaces the table of an old map, the dead one keeps its values alive until the next
@@ -47,14 +47,10 @@ export class GrantInbox {
 
   constructor(subscribe: (listener: MessageListener) => Subscriptions, clock: Clock) {
     this.#clock = clock
-    this.#subscriptions = subscribe({
+    this.subscriptions = subscribe({
       message: (text) => this.#deliver(text),
       missed: (lock) => this.#missed(lock),
     })
-  }
-
-  channelOf(lock: string): string {
-    return this.#subscriptions.channelOf(lock)
   }
 
   /** Whether an attempt of this claim has not been answered yet. */
@@ -85,7 +81,7 @@ export class GrantInbox {
     const earlyGrant = this.#earlyGrants.get(id)
     // Not from inside this call: the caller does not have its watch yet.
     if (earlyGrant) queueMicrotask(() => this.#watchers.get(id)?.wake(earlyGrant))
-    const subscription = this.#subscriptions.join(lock)
+    const subscription = this.subscriptions.join(lock)
     let open = true
     return {
       ready: subscription.ready,
@@ -99,7 +95,7 @@ export class GrantInbox {
   }
 
   close(): void {
-    this.#subscriptions.close()
+    this.subscriptions.close()
     this.#earlyGrants.clear()
     this.#watchers.clear()
   }

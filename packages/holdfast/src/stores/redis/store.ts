@@ -3,6 +3,7 @@
  * lock), grants pushed to waiters.
  */
 import { afterTickOf, atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
+import type { TickQueue } from '../../collections/tick-queue.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AdoptResult,
@@ -25,7 +26,7 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { readAdoption, readSeal, readWithdrawal, textOf } from './answers.js'
-import { Batches } from './batches.js'
+import { batchQueue, type BatchRequest } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, inDoubt, STORE_NAME } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
@@ -78,9 +79,9 @@ export class RedisStore implements Store {
   readonly #prefix: string
   readonly #deployment: Deployment
   readonly #inbox: GrantInbox
-  readonly #batches: Batches
+  readonly #requests: TickQueue<BatchRequest>
   /** For what counts only when replicas have it, if there is such a thing. */
-  #replicated: Batches | undefined
+  #replicated: TickQueue<BatchRequest> | undefined
   readonly #inDoubt: InDoubtClaims
   readonly #encoder = new TermsEncoder()
   readonly #attempts: AttemptContext
@@ -101,14 +102,14 @@ export class RedisStore implements Store {
       withdraw: (claim) => this.withdraw(claim),
     }
     const settings = {
-      deployment,
-      inbox,
+      oneLockACall: deployment.oneLockACall,
+      subscriptions: inbox.subscriptions,
       atTickEnd: atTickEndOf(clock),
       afterTick: afterTickOf(clock),
     }
     const { run, runReplicated } = deployment
-    this.#batches = new Batches({ ...settings, run })
-    if (replicated) this.#replicated = new Batches({ ...settings, run: runReplicated })
+    this.#requests = batchQueue({ ...settings, run })
+    if (replicated) this.#replicated = batchQueue({ ...settings, run: runReplicated })
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
@@ -116,7 +117,7 @@ export class RedisStore implements Store {
     const terms = this.#encoder.attempt(claim, enqueue, tokens)
     const key = keyOf(this.#prefix, claim.lock)
     const answer = new Promise<AttemptResult>((resolve, reject) => {
-      this.#batches.add(
+      this.#requests.add(
         new PendingAttempt(this.#attempts, key, claim, terms, tokens, resolve, reject),
       )
     })
@@ -131,12 +132,12 @@ export class RedisStore implements Store {
     if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve) => {
       const round = new RenewalRound(renewals.length, { inDoubt: this.#inDoubt, resolve, report })
-      const batches = this.#replicated ?? this.#batches
+      const requests = this.#replicated ?? this.#requests
       for (let index = 0; index < renewals.length; index += 1) {
         const renewal = renewals[index] as SealedRenewal
         const key = keyOf(this.#prefix, renewal.lock)
         const terms = this.#encoder.renewal(renewal)
-        batches.add(new PendingRenewal(round, index, key, renewal, terms))
+        requests.add(new PendingRenewal(round, index, key, renewal, terms))
       }
     })
   }
@@ -165,7 +166,7 @@ export class RedisStore implements Store {
         if (firm) this.#inDoubt.resolve(id)
         resolve(readWithdrawal(line))
       }
-      this.#batches.add(new PendingLine('w', key, claim, terms, answered, reject))
+      this.#requests.add(new PendingLine('w', key, claim, terms, answered, reject))
     })
   }
 
@@ -181,7 +182,7 @@ export class RedisStore implements Store {
     try {
       await new Promise((resolve, reject) => {
         const key = keyOf(this.#prefix, claim.lock)
-        this.#batches.add(new PendingLine('t', key, claim, NO_TERMS, resolve, reject))
+        this.#requests.add(new PendingLine('t', key, claim, NO_TERMS, resolve, reject))
       })
     } catch (error) {
       // The withdrawal that follows has to refuse the claim for as long as this request may arrive.
@@ -202,7 +203,7 @@ export class RedisStore implements Store {
       const key = keyOf(this.#prefix, claim.lock)
       const terms = this.#encoder.seal(token)
       const answered = (line: string): void => resolve(readSeal(line))
-      this.#batches.add(new PendingLine('s', key, claim, terms, answered, reject))
+      this.#requests.add(new PendingLine('s', key, claim, terms, answered, reject))
     })
   }
 

@@ -68,8 +68,8 @@ export class Channels implements Subscriptions {
     router.onChange = () => this.#followSlots()
   }
 
-  channelOf(lock: string): string {
-    return this.#nameOf(lock)
+  publishTo(lock: string): string {
+    return `SPUBLISH ${this.#nameOf(lock)}`
   }
 
   join(lock: string): Subscription {
