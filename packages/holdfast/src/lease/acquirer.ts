@@ -8,19 +8,18 @@ import {
   type LockError,
 } from '../errors.js'
 import { adoptHandle } from './adoption.js'
+import { hasContexts } from './async-context.js'
 import type { Client } from './client.js'
-import type { Cohort } from './cohort.js'
-import type { FifoQueue } from './fifo-queue.js'
 import { Grant } from './grant.js'
 import { announceGrant, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
 import type { AcquireOptions, LockSettings } from './options.js'
 import type { ClaimListener } from './claim-terms.js'
+import type { LocalQueue, QueueRegistry } from './queue-registry.js'
 import { frameToReenter, refuseSelfDeadlock, runInside } from './reentrancy.js'
 import { runAndRelease } from './run-and-release.js'
 import type { ClaimTemplate } from './runtime.js'
-import type { SeparateQueue } from './separate-queue.js'
 import { startClaim } from './start-claim.js'
 import { limitsOf, Wait, type WaitLimits } from './wait.js'
 
@@ -30,9 +29,11 @@ export class Acquirer {
   readonly #client: Client
   readonly #template: ClaimTemplate
   readonly #settings: LockSettings
-  readonly #cohortKey: string | undefined
-  readonly #fifoKey: string | undefined
-  readonly #separateKey: string
+  /** The local queues of the kind in which callers wait for this lock. */
+  readonly #queues: QueueRegistry<LocalQueue>
+  readonly #queueKey: string
+  /** Whether callers wait in a cohort. */
+  readonly #isShared: boolean
   readonly #alone: GrantReturner
 
   constructor(client: Client, template: ClaimTemplate, settings: LockSettings) {
@@ -44,9 +45,12 @@ export class Acquirer {
     // Only claims that are alike may pass a lease on: the next holder inherits its TTL.
     const key = `${template.kind}/${template.capacity}/${template.ttlMs}/${template.lock}`
     const passesOn = exclusive && settings.renew
-    this.#cohortKey = passesOn && settings.fairness === 'cohort' ? key : undefined
-    this.#fifoKey = passesOn && settings.fairness === 'fifo' ? key : undefined
-    this.#separateKey = `${template.weight}/${key}`
+    const { cohorts, fifoQueues, separateQueues } = client
+    this.#isShared = passesOn && settings.fairness === 'cohort'
+    this.#queueKey = passesOn ? key : `${template.weight}/${key}`
+    if (this.#isShared) this.#queues = cohorts
+    else if (passesOn) this.#queues = fifoQueues
+    else this.#queues = separateQueues[settings.renew ? 'renewed' : 'fixed']
     this.#alone = { returnGrant: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
@@ -54,38 +58,35 @@ export class Acquirer {
    * Why the callers that wait do not know whether the lock is busy: the store does not answer them.
    */
   get failure(): LockError | undefined {
-    const { cohorts, fifoQueues, separateQueues } = this.#client
-    if (this.#cohortKey !== undefined) return cohorts.find(this.#cohortKey)?.failure
-    if (this.#fifoKey !== undefined) return fifoQueues.find(this.#fifoKey)?.failure
-    return separateQueues[this.#settings.renew ? 'renewed' : 'fixed'].find(this.#separateKey)
-      ?.failure
+    return this.#queues.find(this.#queueKey)?.failure
   }
 
   /** Waits for a lease. Without a promise where the store grants it in the same turn. */
   acquire(options: AcquireOptions = NO_OPTIONS): HeldLease | Promise<HeldLease> {
     const limits = this.#limits(options)
-    refuseSelfDeadlock(this.#client, this.#template)
+    // Before the first run of the process no context holds a lock.
+    if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
     return this.#acquire(limits)
   }
 
   /** One attempt. A busy lock is a value, not an error. */
   async tryAcquire(signal?: AbortSignal): Promise<HeldLease | undefined> {
     this.#client.runtime.assertOpen(this.#template.lock)
-    const cohort =
-      this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
+    const { runtime, cohorts } = this.#client
+    const cohort = this.#isShared ? cohorts.find(this.#queueKey) : undefined
     if (cohort?.busy === true) {
       // They do not know whether it is busy.
       if (cohort.failure) throw cohort.failure
       return undefined
     }
-    const nowMs = this.#client.runtime.clock.monotonicMs()
-    const wait = new Wait<HeldLease | undefined>(this.#client.runtime, this.#template.lock, nowMs)
-    wait.limit({ waitMs: Infinity, outageMs: 0, signal })
+    const nowMs = runtime.clock.monotonicMs()
+    const limits = { waitMs: Infinity, outageMs: 0, signal }
+    const wait = new Wait<HeldLease | undefined>(runtime, this.#template.lock, nowMs, limits)
     const take = (grant: Grant): HeldLease => {
-      announceGrant(this.#client.runtime, grant, this.#client.runtime.clock.monotonicMs() - nowMs)
-      return (
-        this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
-      )
+      announceGrant(runtime, grant, runtime.clock.monotonicMs() - nowMs)
+      return this.#isShared
+        ? cohorts.get(this.#queueKey, this.#template).adopt(grant, nowMs, this.#settings.maxHoldMs)
+        : this.#leaseAlone(grant)
     }
     this.#attemptOnce(wait, (grant, error) => {
       if (error === undefined) wait.serve(grant && take(grant))
@@ -135,7 +136,7 @@ export class Acquirer {
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.runtime.clock.monotonicMs()
-    const queue = this.#cohort() ?? this.#fifoQueue() ?? this.#separateQueue()
+    const queue = this.#queues.get(this.#queueKey, this.#template)
     return queue.enter(limits, nowMs, this.#settings.maxHoldMs)
   }
 
@@ -165,24 +166,6 @@ export class Acquirer {
     })
   }
 
-  #cohort(): Cohort | undefined {
-    const key = this.#cohortKey
-    return key === undefined ? undefined : this.#client.cohorts.get(key, this.#template)
-  }
-
-  #fifoQueue(): FifoQueue | undefined {
-    const key = this.#fifoKey
-    return key === undefined ? undefined : this.#client.fifoQueues.get(key, this.#template)
-  }
-
-  #separateQueue(): SeparateQueue {
-    const { renew } = this.#settings
-    return this.#client.separateQueues[renew ? 'renewed' : 'fixed'].get(
-      this.#separateKey,
-      this.#template,
-    )
-  }
-
   /** Attempts without queueing, until the caller gives up. */
   #attemptOnce(
     wait: Pick<Wait<HeldLease | undefined>, 'fail' | 'onGiveUp'>,
@@ -208,14 +191,7 @@ export class Acquirer {
   #leaseAlone(grant: Grant): HeldLease {
     this.#client.renewals.add(grant)
     const nowMs = this.#client.runtime.clock.monotonicMs()
-    return new HeldLease(
-      this.#client,
-      grant,
-      grant.token,
-      nowMs,
-      this.#settings.maxHoldMs,
-      this.#alone,
-    )
+    return new HeldLease(this.#client, grant, nowMs, this.#settings.maxHoldMs, this.#alone)
   }
 }
 

@@ -13,15 +13,11 @@ export class AttemptLog {
   #answeredMs = -Infinity
   /** When the earliest attempt left that is unanswered, and no later one was answered. */
   #unansweredMs: number | undefined
-  /** From the first attempt that found no store until one is answered. */
-  #outage: Outage | undefined
+  /** From the first attempt that found no store until one is answered. Only the log changes it. */
+  outage: Outage | undefined
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
-  }
-
-  get outage(): Outage | undefined {
-    return this.#outage
   }
 
   noteSent(sentMs: number): void {
@@ -33,7 +29,7 @@ export class AttemptLog {
   noteAnswered(sentMs: number): void {
     this.#answeredMs = Math.max(this.#answeredMs, sentMs)
     this.#unansweredMs = this.#sentMs > this.#answeredMs ? this.#sentMs : undefined
-    this.#outage = undefined
+    this.outage = undefined
   }
 
   /** Whether no later attempt was answered, so that the outcome of this one matters. */
@@ -49,7 +45,7 @@ export class AttemptLog {
 
   /** Begins an outage without an attempt: an earlier caller of this client found no store. */
   beginOutage(error: LockError): void {
-    this.#outage = new Outage(this.#runtime, error, this.#runtime.clock.monotonicMs())
+    this.outage = new Outage(this.#runtime, error, this.#runtime.clock.monotonicMs())
   }
 
   /** See `AttemptStatus.checkLate`. */
@@ -59,13 +55,13 @@ export class AttemptLog {
     const lateMs = Math.max(sinceMs, awakeMs) + LATE_AFTER_MS
     if (nowMs < lateMs) return lateMs
     // Some client libraries keep a request until they reach the server again.
-    const error = this.#outage?.error ?? this.#runtime.noAnswer(claim.lock)
+    const error = this.outage?.error ?? this.#runtime.noAnswer(claim.lock)
     this.#noteOutage(claim, sinceMs, error)
     return nowMs + LATE_AFTER_MS
   }
 
   #noteOutage(claim: Claim, sinceMs: number, error: LockError): Outage {
-    const outage = (this.#outage ??= new Outage(this.#runtime, error, sinceMs))
+    const outage = (this.outage ??= new Outage(this.#runtime, error, sinceMs))
     outage.note(claim, error)
     return outage
   }

@@ -5,7 +5,7 @@ import {
   type Granted,
   type PushedGrant,
 } from '../store/contract.js'
-import { grantBaseMs, leaseEndMs } from './deadline.js'
+import { foundGrantBaseMs, leaseEndMs } from './deadline.js'
 import type { GrantTerms } from './grant.js'
 import type { SentAttempt } from './sent-attempt.js'
 
@@ -66,6 +66,9 @@ export function evidenceOf(state: ClaimState): Exclude<ClaimState, ToppingUp> {
 
 /** Returns the terms of a grant that answers an attempt. */
 export function termsOfAnswer(granted: Granted, sent: SentAttempt, state: ClaimState): GrantTerms {
+  const { token, tokens, ttlMs } = granted
+  if (!granted.alreadyGranted)
+    return { token, tokens, ttlMs, baseMs: sent.sentMs, offsetMs: sent.offsetMs }
   const evidence = evidenceOf(state)
   // An answer that was overtaken by a later "waiting" reports a grant from before that.
   const waiting =
@@ -74,13 +77,8 @@ export function termsOfAnswer(granted: Granted, sent: SentAttempt, state: ClaimS
       : undefined
   // The clocks are compared from the oldest moment on, or a sleep in between would go unseen.
   const oldest = waiting ?? (evidence.name === 'attempted' ? evidence.first : sent)
-  return {
-    token: granted.token,
-    tokens: granted.tokens,
-    ttlMs: granted.ttlMs,
-    baseMs: grantBaseMs(granted, sent.sentMs, waiting?.sentMs),
-    offsetMs: granted.alreadyGranted ? oldest.offsetMs : sent.offsetMs,
-  }
+  const baseMs = foundGrantBaseMs(granted, sent.sentMs, waiting?.sentMs)
+  return { token, tokens, ttlMs, baseMs, offsetMs: oldest.offsetMs }
 }
 
 /**

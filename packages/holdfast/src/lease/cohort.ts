@@ -9,54 +9,31 @@
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { LockError } from '../errors.js'
+import type { AttemptOptions } from '../store/contract.js'
+import { channels } from './events.js'
 import { startClaim } from './start-claim.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
 import { Grant, type GrantQueue } from './grant.js'
-import {
-  announceGrant,
-  canHandOff,
-  handOff,
-  HAND_OFFS_IN_A_ROW,
-  leaseOn,
-  releaseGrant,
-} from './hand-off.js'
-import type { HeldLease } from './held-lease.js'
+import { announceGrant, canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
+import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
 import type { AttemptStatus } from './open-waits.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
+import type { Outage } from './outage.js'
 import type { PendingClaim } from './pending-claim.js'
 import { Wait, type WaitLimits } from './wait.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
-export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
+export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTerms, ClaimListener {
+  readonly enqueue = true
+  readonly renews = true
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #waits = new LinkedSet<Wait<HeldLease>>()
   #pending: PendingClaim | undefined
   #grant: Grant | undefined
   #keepAliveTimer: Timer | undefined
-  readonly #terms: ClaimTerms = {
-    enqueue: true,
-    renews: true,
-    attemptOptions: () => {
-      // A block only when a caller waits to use it, or the tokens would run ahead of the store's
-      // clock.
-      const isBlock = this.size > 1 && this.#services.runtime.store.traits.tokenBlocks
-      return { enqueue: true, tokens: isBlock ? HAND_OFFS_IN_A_ROW : 1, queue: this }
-    },
-    localWaiters: () => Math.max(0, this.size - 1),
-  }
-  readonly #listener: ClaimListener = {
-    done: (grant, error) => {
-      this.#pending = undefined
-      if (grant) this.#serve(grant)
-      else this.#failAll(error)
-    },
-    failing: (outage) => {
-      for (const wait of this.#waits.values()) wait.noteOutage(outage)
-    },
-  }
 
   constructor(services: Services, template: ClaimTemplate) {
     this.#services = services
@@ -65,7 +42,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
 
   /** Whether no caller of this process holds the lock or wants it. */
   get idle(): boolean {
-    return this.size === 0 && !this.#pending && !this.#grant
+    return this.#waits.size === 0 && !this.#pending && !this.#grant
   }
 
   /**
@@ -73,7 +50,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
    * store.
    */
   get busy(): boolean {
-    return this.size > 0 || this.#pending !== undefined || this.#isGrantAlive()
+    return this.#waits.size > 0 || this.#pending !== undefined || this.#isGrantAlive()
   }
 
   #isGrantAlive(): boolean {
@@ -101,16 +78,16 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     if (this.idle) {
       const granted = this.#requestGrant()
       if (granted) {
-        announceGrant(this.#services.runtime, granted, 0)
+        if (channels.granted.hasSubscribers) announceGrant(this.#services.runtime, granted, 0)
         return this.adopt(granted, nowMs, maxHoldMs)
       }
     }
-    const wait = new Wait<HeldLease>(this.#services.runtime, this.#template.lock, nowMs, maxHoldMs)
+    const { runtime } = this.#services
+    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
     wait.attempts = this
-    wait.limit(limits)
-    this.#updateKeepAlive()
+    if (this.#grant) this.#updateKeepAlive()
     return wait.promise
   }
 
@@ -119,12 +96,33 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     this.#grant = grant
     grant.queue = this
     this.#services.renewals.add(grant)
-    return leaseOn(this.#services, grant, this, nowMs, maxHoldMs)
+    return new HeldLease(this.#services, grant, nowMs, maxHoldMs, this)
   }
 
   /** How many callers wait. */
   get size(): number {
     return this.#waits.size
+  }
+
+  attemptOptions(): AttemptOptions {
+    // A block only when a caller waits to use it, or the tokens would run ahead of the store's
+    // clock.
+    const isBlock = this.#waits.size > 1 && this.#services.runtime.store.traits.tokenBlocks
+    return { enqueue: true, tokens: isBlock ? HAND_OFFS_IN_A_ROW : 1, queue: this }
+  }
+
+  localWaiters(): number {
+    return Math.max(0, this.#waits.size - 1)
+  }
+
+  done(grant: Grant | undefined, error?: unknown): void {
+    this.#pending = undefined
+    if (grant) this.#serve(grant)
+    else this.#failAll(error)
+  }
+
+  failing(outage: Outage): void {
+    for (const wait of this.#waits.values()) wait.noteOutage(outage)
   }
 
   onLoss(grant: Grant): void {
@@ -147,12 +145,12 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
     this.#updateKeepAlive()
-    if (this.size > 0 && !this.#pending) this.#startClaim()
+    if (this.#waits.size > 0 && !this.#pending) this.#startClaim()
   }
 
   /** Starts a claim. Returns the grant if the store grants it synchronously. */
   #requestGrant(): Grant | undefined {
-    const found = startClaim(this.#services, this.#template, this.#terms, this.#listener)
+    const found = startClaim(this.#services, this.#template, this, this)
     if (found instanceof Grant) return found
     if (found) this.#pending = found
     return undefined
@@ -177,9 +175,10 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
       return
     }
     const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
-    announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
+    if (channels.granted.hasSubscribers)
+      announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
     wait.serve(lease)
-    this.#updateKeepAlive()
+    if (this.#waits.size > 0) this.#updateKeepAlive()
   }
 
   /**
@@ -187,7 +186,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
    * lock then, and no other timer may run in this process until then.
    */
   #updateKeepAlive(): void {
-    const grant = this.size > 0 ? this.#grant : undefined
+    const grant = this.#waits.size > 0 ? this.#grant : undefined
     if (!grant || (grant.renewing === 'regular' && grant.holder?.endsMs === Infinity)) {
       this.#keepAliveTimer?.cancel()
       this.#keepAliveTimer = undefined
@@ -216,7 +215,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
   #leave(place: Place<Wait<HeldLease>>): void {
     this.#waits.delete(place)
     this.#updateKeepAlive()
-    if (this.size > 0) return
+    if (this.#waits.size > 0) return
     this.#pending?.stop()
     this.#pending = undefined
   }

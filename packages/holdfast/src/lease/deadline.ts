@@ -18,16 +18,15 @@ export function leaseEndMs(baseMs: number, ttlMs: number): number {
 }
 
 /**
- * The base of a grant that an attempt brought. A message that reports an existing grant never
- * restarts the clock: then the later of two safe moments counts, the last request that was still
+ * The base of a grant that an attempt found. A message that reports an existing grant never
+ * restarts the clock: the later of two safe moments counts, the last request that was still
  * answered "waiting" (the grant came after it), or what the store said is left.
  */
-export function grantBaseMs(
+export function foundGrantBaseMs(
   granted: Granted,
   sentMs: number,
   lastWaitingSentMs: number | undefined,
 ): number {
-  if (!granted.alreadyGranted) return sentMs
   const byRemaining = sentMs + granted.remainingMs - granted.ttlMs
   return lastWaitingSentMs === undefined ? byRemaining : Math.max(byRemaining, lastWaitingSentMs)
 }

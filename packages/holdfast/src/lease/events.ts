@@ -73,17 +73,10 @@ const NAMES: readonly LockEventName[] = [
   'error',
 ]
 
-const channels = Object.fromEntries(
+/** Frequent publishers read `hasSubscribers` first, so that they need not make a closure. */
+export const channels = Object.fromEntries(
   NAMES.map((name) => [name, channel(channelName(name))]),
-) as Record<LockEventName, Channel>
-
-/**
- * Whether a channel has subscribers. Frequent publishers ask first, so that they need not make a
- * closure.
- */
-export function isWatched(event: LockEventName): boolean {
-  return channels[event].hasSubscribers
-}
+) as Readonly<Record<LockEventName, Channel>>
 
 /**
  * Publishes an event if its channel has subscribers. They run outside the current async context, so

@@ -15,19 +15,13 @@ import { atTickEndOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import { CallerQueue, type QueuedCaller } from './caller-queue.js'
 import type { LockError } from '../errors.js'
+import { channels } from './events.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
 import { outsideContext } from './async-context.js'
 import type { Grant } from './grant.js'
-import {
-  announceGrant,
-  canHandOff,
-  handOff,
-  HAND_OFFS_IN_A_ROW,
-  leaseOn,
-  releaseGrant,
-} from './hand-off.js'
-import type { HeldLease } from './held-lease.js'
+import { announceGrant, canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
+import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
 import { Wait, type WaitLimits } from './wait.js'
 import type { ReleaseOutcome } from './withdrawals.js'
@@ -78,8 +72,8 @@ export class FifoQueue implements GrantReturner {
   }
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
-    const wait = new Wait<HeldLease>(this.#services.runtime, this.#template.lock, nowMs, maxHoldMs)
-    wait.limit(limits)
+    const { runtime } = this.#services
+    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     this.#crowded ||= !this.idle
     if (this.#inRow) this.#hold(wait)
     else this.#queued.enter(wait)
@@ -145,7 +139,8 @@ export class FifoQueue implements GrantReturner {
   #serve(wait: Wait<HeldLease>, grant: Grant): void {
     const nowMs = this.#services.runtime.clock.monotonicMs()
     this.#services.renewals.add(grant)
-    announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
-    wait.serve(leaseOn(this.#services, grant, this, nowMs, wait.maxHoldMs))
+    if (channels.granted.hasSubscribers)
+      announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
+    wait.serve(new HeldLease(this.#services, grant, nowMs, wait.maxHoldMs, this))
   }
 }

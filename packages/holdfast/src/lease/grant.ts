@@ -16,7 +16,7 @@ export interface GrantTerms {
   readonly token: bigint
   readonly tokens: number
   readonly ttlMs: number
-  /** The monotonic time from which the TTL counts: see `grantBaseMs`. */
+  /** The monotonic time from which the TTL counts: see `termsOfAnswer` and `termsOfPush`. */
   readonly baseMs: number
   /** `Runtime.clockOffsetMs()` at that time. */
   readonly offsetMs: number

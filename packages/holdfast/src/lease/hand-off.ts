@@ -3,7 +3,7 @@
  * without a call to the store. Each has a token of its own, from the block that the grant reserved.
  */
 import { invariant } from '../invariant.js'
-import { isWatched, publish } from './events.js'
+import { channels, publish } from './events.js'
 import type { Grant } from './grant.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
@@ -38,8 +38,8 @@ export function handOff(
   nowMs: number,
 ): void {
   grant.handOffs += 1
-  const lease = leaseOn(services, grant, returner, nowMs, wait.maxHoldMs)
-  if (isWatched('handed-off')) {
+  const lease = new HeldLease(services, grant, nowMs, wait.maxHoldMs, returner)
+  if (channels['handed-off'].hasSubscribers) {
     publish('handed-off', () => ({
       ...services.runtime.event(grant.claim),
       token: lease.token,
@@ -49,24 +49,9 @@ export function handOff(
   wait.serve(lease)
 }
 
-/** Returns the lease of the grant's present holder. */
-export function leaseOn(
-  services: Services,
-  grant: Grant,
-  returner: GrantReturner,
-  nowMs: number,
-  maxHoldMs: number,
-): HeldLease {
-  const { handOffs, token, tokens, claim } = grant
-  invariant(handOffs === 0 || handOffs < tokens, 'each lease has a token of its own', claim.lock)
-  const own = token + BigInt(handOffs)
-  return new HeldLease(services, grant, own, nowMs, maxHoldMs, returner)
-}
-
 /** Publishes that a lease begins. `durationMs`: how long its holder waited. */
 export function announceGrant(runtime: Runtime, { claim, token }: Grant, durationMs: number): void {
-  if (isWatched('granted'))
-    publish('granted', () => ({ ...runtime.event(claim), token, durationMs }))
+  publish('granted', () => ({ ...runtime.event(claim), token, durationMs }))
 }
 
 /** Releases a grant in the store. */

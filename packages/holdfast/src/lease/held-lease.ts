@@ -1,30 +1,13 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
-import { promiseOf } from '../store/maybe-promise.js'
 import { INSPECT } from '../store/with-json.js'
 import { assertAdopts, detachGrant } from './adoption.js'
 import { runUnder } from './frames.js'
-import type { Grant } from './grant.js'
-import { Hold, type GrantReturner } from './hold.js'
+import { Hold } from './hold.js'
 import { checkNote, type LeaseNote } from './lease-note.js'
 import type { Lease, WriteLease } from './lease.js'
-import type { Services } from './services.js'
 
 export class HeldLease extends Hold implements WriteLease {
-  readonly token: bigint
-
-  constructor(
-    services: Services,
-    grant: Grant,
-    token: bigint,
-    nowMs: number,
-    maxHoldMs: number,
-    returner: GrantReturner,
-  ) {
-    super(services, grant, nowMs, maxHoldMs, returner)
-    this.token = token
-  }
-
   get claimId(): string {
     return this.grant.claim.id
   }
@@ -93,7 +76,11 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   release(): Promise<'released' | 'lost'> {
-    return promiseOf(() => this.return())
+    try {
+      return Promise.resolve(this.return())
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T> {

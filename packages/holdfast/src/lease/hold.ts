@@ -7,7 +7,7 @@ import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import type { LockKind } from '../store/contract.js'
 import { DeadlineTimer } from './deadline-timer.js'
-import { isWatched, publish } from './events.js'
+import { channels, publish } from './events.js'
 import type { Enterable } from './frames.js'
 import type { Grant, GrantHolder } from './grant.js'
 import { LeaseSignal } from './lease-signal.js'
@@ -24,6 +24,7 @@ export interface GrantReturner {
 const ANNOUNCE_EARLY_MS = 2
 
 export class Hold implements GrantHolder, OpenLease, Enterable {
+  readonly token: bigint
   readonly endsMs: number
   protected readonly services: Services
   protected readonly grant: Grant
@@ -49,9 +50,12 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
     maxHoldMs: number,
     returner: GrantReturner,
   ) {
-    invariant(grant.holder === undefined, 'a grant has one holder at a time', grant.claim.lock)
+    const { handOffs, token, tokens, claim } = grant
+    invariant(grant.holder === undefined, 'a grant has one holder at a time', claim.lock)
+    invariant(handOffs === 0 || handOffs < tokens, 'each lease has a token of its own', claim.lock)
     this.services = services
     this.grant = grant
+    this.token = handOffs === 0 ? token : token + BigInt(handOffs)
     this.#startedMs = nowMs
     this.endsMs = nowMs + maxHoldMs
     this.#returner = returner
@@ -122,9 +126,10 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
     if (this.#lost) return this.#returnLost(this.#lost)
     const nowMs = this.services.runtime.clock.monotonicMs()
     const lateness = this.#lateness(nowMs)
-    invariant(this.grant.holder === this, 'only the holder of a grant returns it', this.name)
-    this.grant.holder = undefined
-    const outcome = this.#returner.returnGrant(this.grant, nowMs)
+    const { grant } = this
+    invariant(grant.holder === this, 'only the holder of a grant returns it', grant.claim.lock)
+    grant.holder = undefined
+    const outcome = this.#returner.returnGrant(grant, nowMs)
     this.#release = lateness ? 'lost' : outcome
     if (lateness) this.#noteLateLoss(lateness, nowMs)
     this.#onOver?.()
@@ -171,7 +176,7 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   /** @param outcome the store's answer; the clock may have said otherwise before */
   #noteReleased(outcome: 'released' | 'lost', nowMs: number): void {
     if (outcome === 'lost' && !this.#lost) this.#noteLateLoss('expired', nowMs)
-    if (!isWatched('released')) return
+    if (!channels.released.hasSubscribers) return
     publish('released', () => ({
       ...this.services.runtime.event(this.grant.claim),
       outcome: this.#lost ? 'lost' : outcome,

@@ -23,33 +23,30 @@ export interface AttemptStatus {
 
 /** A caller that waits, as `close` and the timer see it. */
 export interface OpenWait {
+  readonly startedMs: number
   readonly attempts: AttemptStatus | undefined
   /** Ends the wait because its client was closed. */
   close(): void
 }
 
-export class OpenWaits {
+export class OpenWaits extends LinkedSet<OpenWait> {
   readonly #clock: Clock
-  readonly #waits = new LinkedSet<OpenWait>()
   #timer: Timer | undefined
   #wakeMs = 0
   #awakeMs = -Infinity
 
   constructor(clock: Clock) {
+    super()
     this.#clock = clock
   }
 
-  add(wait: OpenWait, nowMs: number): Place<OpenWait> {
-    if (!this.#timer) this.#arm(nowMs + LATE_AFTER_MS, nowMs)
-    return this.#waits.add(wait)
-  }
-
-  delete(place: Place<OpenWait>): void {
-    this.#waits.delete(place)
+  override add(wait: OpenWait): Place<OpenWait> {
+    if (!this.#timer) this.#arm(wait.startedMs + LATE_AFTER_MS, wait.startedMs)
+    return super.add(wait)
   }
 
   close(): void {
-    for (const wait of this.#waits.values()) wait.close()
+    for (const wait of this.values()) wait.close()
   }
 
   #arm(wakeMs: number, nowMs: number): void {
@@ -65,7 +62,7 @@ export class OpenWaits {
     // A timer that is late itself means that the process was stopped.
     if (nowMs - this.#wakeMs > LATE_AFTER_MS / 2) this.#awakeMs = nowMs
     let nextMs = Infinity
-    for (const { attempts } of this.#waits.values())
+    for (const { attempts } of this.values())
       nextMs = Math.min(nextMs, attempts?.checkLate?.(nowMs, this.#awakeMs) ?? Infinity)
     this.#timer = undefined
     if (nextMs < Infinity) this.#arm(nextMs, nowMs)

@@ -24,8 +24,8 @@ import {
   type ClaimState,
 } from './claim-state.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
-import { clocksParted, leaseEndMs } from './deadline.js'
-import { publish } from './events.js'
+import { clocksParted } from './deadline.js'
+import { channels, publish } from './events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
 import type { AttemptStatus } from './open-waits.js'
 import { renewOnce } from './renew-once.js'
@@ -37,6 +37,7 @@ import { isRetryable } from './withdrawals.js'
 
 export class PendingClaim implements Retryable, AttemptStatus {
   readonly order: number
+  readonly lock: string
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
@@ -58,16 +59,13 @@ export class PendingClaim implements Retryable, AttemptStatus {
     claim: Claim,
   ) {
     this.order = services.runtime.claims
+    this.lock = template.lock
     this.#services = services
     this.#template = template
     this.#terms = terms
     this.#listener = listener
     this.#log = new AttemptLog(services.runtime)
     this.#claim = claim
-  }
-
-  get lock(): string {
-    return this.#template.lock
   }
 
   /** Whether it has ended: `done` was called, or it was stopped. */
@@ -98,11 +96,22 @@ export class PendingClaim implements Retryable, AttemptStatus {
     return this
   }
 
-  /** Continues from a first attempt. `done` may be called before this returns. */
-  begin(sent: SentAttempt, answer: MaybePromise<AttemptResult>): this {
-    this.#noteSent(sent, false)
-    this.#await(sent, answer)
-    return this
+  /** Takes the answer to an attempt when it comes. `done` may be called before this returns. */
+  follow(sent: SentAttempt, answer: MaybePromise<AttemptResult>, isRetry = false): void {
+    const state = this.#state
+    this.#log.noteSent(sent.sentMs)
+    if (state === UNSENT)
+      this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
+    else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
+    // At once where it can be: the watch must not begin later than needed.
+    if (!isPromise(answer)) {
+      this.#take(sent, answer)
+      return
+    }
+    answer.then(
+      (result) => this.#take(sent, result),
+      (error: unknown) => this.#fail(sent, error),
+    )
   }
 
   /** Attempts now, unless no attempt has left yet. */
@@ -128,41 +137,19 @@ export class PendingClaim implements Retryable, AttemptStatus {
     this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters())
     const sentMs = runtime.clock.monotonicMs()
     const sent = { claim: this.#claim, sentMs, offsetMs: runtime.clockOffsetMs(sentMs) }
-    this.#noteSent(sent, isRetry)
     let answer: MaybePromise<AttemptResult>
     try {
       answer = runtime.store.attempt(this.#claim, this.#terms.attemptOptions())
     } catch (error) {
-      this.#fail(sent, error)
-      return
+      answer = Promise.reject(error)
     }
-    this.#await(sent, answer)
-  }
-
-  #noteSent(sent: SentAttempt, isRetry: boolean): void {
-    const state = this.#state
-    this.#log.noteSent(sent.sentMs)
-    if (state.name === 'unsent')
-      this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
-    else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
-  }
-
-  /** An answer is taken at once where it can be: the watch must not begin later than needed. */
-  #await(sent: SentAttempt, answer: MaybePromise<AttemptResult>): void {
-    if (!isPromise(answer)) {
-      this.#take(sent, answer)
-      return
-    }
-    answer.then(
-      (result) => this.#take(sent, result),
-      (error: unknown) => this.#fail(sent, error),
-    )
+    this.follow(sent, answer, isRetry)
   }
 
   #take(sent: SentAttempt, result: AttemptResult): void {
-    announceAttempt(this.#services.runtime, sent, result)
+    if (channels.attempted.hasSubscribers) announceAttempt(this.#services.runtime, sent, result)
     // The answer may be about an earlier claim that was given up.
-    if (this.isOver || sent.claim.id !== this.#claim.id) return
+    if (this.#state === ENDED || sent.claim.id !== this.#claim.id) return
     if (this.#log.outage) this.#services.retries.delete(this)
     this.#log.noteAnswered(sent.sentMs)
     switch (result.outcome) {
@@ -192,10 +179,11 @@ export class PendingClaim implements Retryable, AttemptStatus {
 
   /** @param isWhole whether it has just been renewed to its whole TTL */
   #grant(terms: GrantTerms, isWhole = false): void {
-    const { clock } = this.#services.runtime
-    const nowMs = clock.monotonicMs()
-    const offsetMs = this.#services.runtime.clockOffsetMs(nowMs)
-    if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {
+    const { runtime } = this.#services
+    const nowMs = runtime.clock.monotonicMs()
+    const offsetMs = runtime.clockOffsetMs(nowMs)
+    const grant = new Grant(this.#claim, terms, this.#terms.renews, nowMs)
+    if (grant.deadlineMs <= nowMs) {
       // It ended on the way here.
       this.#giveUpClaim()
     } else if (clocksParted(offsetMs, terms.offsetMs, terms.ttlMs)) {
@@ -206,14 +194,11 @@ export class PendingClaim implements Retryable, AttemptStatus {
       this.#send()
     } else if (!isWhole && !this.#terms.renews && isAged(this.#state, this.#claim, terms, nowMs))
       this.#topUp(terms)
-    else this.#finish(terms, nowMs)
-  }
-
-  #finish(terms: GrantTerms, nowMs: number): void {
-    this.#end()
-    const grant = new Grant(this.#claim, terms, this.#terms.renews, nowMs)
-    grant.queueNumber = this.#queueNumber
-    this.#listener.done(grant)
+    else {
+      this.#end()
+      grant.queueNumber = this.#queueNumber
+      this.#listener.done(grant)
+    }
   }
 
   /** Renews a granted claim before its lease is handed out. */
@@ -332,7 +317,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
   }
 
   #end(): void {
-    invariant(!this.isOver, 'a claim ends once', this.lock)
+    invariant(this.#state !== ENDED, 'a claim ends once', this.lock)
     this.#state = ENDED
     if (this.#log.outage) this.#services.retries.delete(this)
     this.#wakeUps?.close()

@@ -2,12 +2,25 @@
  * The local queues of a client, by what their callers want. Each is made when it is needed, and
  * used again.
  */
+import type { LockError } from '../errors.js'
+import type { HeldLease } from './held-lease.js'
 import type { ClaimTemplate } from './runtime.js'
+import type { WaitLimits } from './wait.js'
 
 /** Up to this number, idle queues are kept. */
 const KEPT = 256
 
-export class QueueRegistry<Q extends { readonly idle: boolean }> {
+/** A queue of callers of one client that want alike leases of one lock. */
+export interface LocalQueue {
+  /** Whether no caller needs it now. */
+  readonly idle: boolean
+  /** Why it is unknown whether the lock is busy: see `PendingClaim.failure`. */
+  readonly failure: LockError | undefined
+  /** @throws what the store threw synchronously. */
+  enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease>
+}
+
+export class QueueRegistry<Q extends LocalQueue> {
   readonly #make: (template: ClaimTemplate) => Q
   readonly #all = new Map<string, Q>()
   #sweepAt = KEPT

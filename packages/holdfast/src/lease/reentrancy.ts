@@ -126,14 +126,13 @@ async function waitForTurn(
     return
   }
   limits.signal?.throwIfAborted()
-  const wait = new Wait<void>(services.runtime, template.lock, startedMs)
+  const wait = new Wait<void>(services.runtime, template.lock, startedMs, limits)
   const place: Turn = { wait, exclusive }
   wait.onGiveUp = () => {
     frame.queue.splice(frame.queue.indexOf(place), 1)
     serveTurns(frame)
   }
   frame.queue.push(place)
-  wait.limit(limits)
   await wait.promise
 }
 

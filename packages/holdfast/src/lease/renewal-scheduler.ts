@@ -12,7 +12,7 @@ import { isPromise } from '../store/maybe-promise.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import { outsideContext } from './async-context.js'
 import { marginMs } from './deadline.js'
-import { isWatched, publish } from './events.js'
+import { channels, publish } from './events.js'
 import type { Grant } from './grant.js'
 import { RenewalLane } from './renewal-lane.js'
 import type { Runtime } from './runtime.js'
@@ -65,7 +65,9 @@ export class RenewalScheduler {
     if (!lane) this.#lanes.set(leadMs, (lane = new RenewalLane(leadMs)))
     lane.insert(grant)
     // The deadline of a grant that came late may be nearer than its place in the lane says.
-    this.#wakeBy(Math.min(grant.baseMs + leadMs, grant.deadlineMs - ANNOUNCE_EARLY_MS))
+    const dueMs = Math.min(grant.baseMs + leadMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
+    // Usually the timer is set for an earlier moment.
+    if (dueMs < this.#wakeMs) this.#wakeBy(dueMs)
     if (grant.renewing === 'once') this.renewSoon(grant)
   }
 
@@ -120,8 +122,6 @@ export class RenewalScheduler {
   }
 
   #wakeBy(timeMs: number): void {
-    // The usual case: the timer is set for a moment before this one.
-    if (timeMs >= this.#wakeMs) return
     const nowMs = this.#runtime.clock.monotonicMs()
     const wakeMs = Math.min(timeMs, nowMs + LONGEST_SLEEP_MS)
     if (wakeMs >= this.#wakeMs) return
@@ -272,7 +272,7 @@ export class RenewalScheduler {
       grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
       this.remove(grant)
       this.add(grant)
-      if (isWatched('renewed')) {
+      if (channels.renewed.hasSubscribers) {
         const durationMs = clock.monotonicMs() - sent.sentMs
         publish('renewed', () => ({ ...this.#runtime.event(grant.claim), durationMs }))
       }

@@ -39,11 +39,12 @@ export class Runtime {
   /** How many claims were made: the order of the calls. */
   claims = 0
   readonly waits: OpenWaits
+  /** Whether `close` was called. */
+  closed = false
   /** The prefix of new claim ids. */
   #claimRoot: string
   /** The distance between the clocks when the last claim was made. */
   #offsetMs: number
-  #closed = false
 
   constructor(store: Store, { clock, random, label }: RuntimeOptions) {
     this.store = store
@@ -60,17 +61,9 @@ export class Runtime {
     this.waits = new OpenWaits(clock)
   }
 
-  get closed(): boolean {
-    return this.#closed
-  }
-
-  markClosed(): void {
-    this.#closed = true
-  }
-
   /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
   assertOpen(lock: string): void {
-    if (!this.#closed) return
+    if (!this.closed) return
     throw new LockUsageError(
       `Lock "${lock}" was asked for after locks.close(). Make a new client with createLocks.`,
       { code: 'LOCKS_CLOSED', lock, store: this.store.name },
@@ -86,8 +79,11 @@ export class Runtime {
     })
   }
 
-  /** @param offsetMs `clockOffsetMs()` of now */
-  newClaim(template: ClaimTemplate, offsetMs = this.clockOffsetMs()): Claim {
+  /**
+   * @param offsetMs `clockOffsetMs()` of now
+   * @param localWaiters how many callers of this process wait behind the claim
+   */
+  newClaim(template: ClaimTemplate, offsetMs = this.clockOffsetMs(), localWaiters = 0): Claim {
     this.claims += 1
     // The machine may run from a snapshot. Its twin counts on from the same number.
     if (clocksParted(offsetMs, this.#offsetMs, template.ttlMs)) this.#claimRoot = this.random.id()
@@ -101,7 +97,7 @@ export class Runtime {
       weight: template.weight,
       ttlMs: template.ttlMs,
       heartbeatMs: Math.min(LONGEST_HEARTBEAT_MS, template.ttlMs / 3),
-      owner: this.owner,
+      owner: localWaiters === 0 ? this.owner : { ...this.owner, localWaiters },
     }
   }
 

@@ -1,6 +1,6 @@
 import type { AttemptResult, Claim } from '../store/contract.js'
 import type { Runtime } from './runtime.js'
-import { isWatched, publish } from './events.js'
+import { publish } from './events.js'
 
 /** An attempt that is on its way, or was answered "waiting". */
 export interface SentAttempt {
@@ -14,7 +14,6 @@ export function announceAttempt(
   { claim, sentMs }: SentAttempt,
   { outcome }: AttemptResult,
 ): void {
-  if (!isWatched('attempted')) return
   publish('attempted', () => ({
     ...runtime.event(claim),
     outcome,

@@ -6,6 +6,7 @@ import type { LockError } from '../errors.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
 import { CallerQueue } from './caller-queue.js'
+import { channels } from './events.js'
 import type { Grant } from './grant.js'
 import { announceGrant, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
@@ -41,8 +42,8 @@ export class SeparateQueue implements GrantReturner {
   }
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
-    const wait = new Wait<HeldLease>(this.#services.runtime, this.#template.lock, nowMs, maxHoldMs)
-    wait.limit(limits)
+    const { runtime } = this.#services
+    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     this.#callers.enter(wait)
     return wait.promise
   }
@@ -54,7 +55,8 @@ export class SeparateQueue implements GrantReturner {
   #serve(wait: Wait<HeldLease>, grant: Grant): void {
     const nowMs = this.#services.runtime.clock.monotonicMs()
     this.#services.renewals.add(grant)
-    announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
-    wait.serve(new HeldLease(this.#services, grant, grant.token, nowMs, wait.maxHoldMs, this))
+    if (channels.granted.hasSubscribers)
+      announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
+    wait.serve(new HeldLease(this.#services, grant, nowMs, wait.maxHoldMs, this))
   }
 }

@@ -1,7 +1,8 @@
 /** Sends the first attempt of a claim. A free lock needs no more than that. */
 import type { AttemptResult } from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
-import { Grant, withLocalWaiters } from './grant.js'
+import { channels } from './events.js'
+import { Grant } from './grant.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { PendingClaim } from './pending-claim.js'
 import type { ClaimTemplate } from './runtime.js'
@@ -24,7 +25,7 @@ export function startClaim(
   const { runtime, retries } = services
   const sentMs = runtime.clock.monotonicMs()
   const offsetMs = runtime.clockOffsetMs(sentMs)
-  const claim = withLocalWaiters(runtime.newClaim(template, offsetMs), terms.localWaiters())
+  const claim = runtime.newClaim(template, offsetMs, terms.localWaiters())
   // Behind the attempts of earlier callers, which are not sent yet.
   const failure = terms.enqueue ? retries.failureOf(template.lock) : undefined
   if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
@@ -39,10 +40,10 @@ export function startClaim(
   const sent = { claim, sentMs, offsetMs }
   if (isPromise(answer) || answer.outcome !== 'granted' || answer.alreadyGranted) {
     const pending = new PendingClaim(services, template, terms, listener, claim)
-    pending.begin(sent, answer)
+    pending.follow(sent, answer)
     return pending.isOver ? undefined : pending
   }
-  announceAttempt(runtime, sent, answer)
+  if (channels.attempted.hasSubscribers) announceAttempt(runtime, sent, answer)
   const { token, tokens, ttlMs } = answer
   return new Grant(claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
 }

@@ -60,10 +60,20 @@ export class Wait<T> implements OpenWait {
   #resolve!: (value: T) => void
   #reject!: (reason: unknown) => void
   #timer: Timer | undefined
-  #outageMs = Infinity
+  readonly #outageMs: number
   #stopListening: (() => void) | undefined
 
-  constructor(runtime: Runtime, lock: string, startedMs: number, maxHoldMs = Infinity) {
+  /**
+   * Starts to count, and listens to the caller's signal, which is not aborted yet.
+   * @param startedMs when the caller began to wait, by the monotonic clock
+   */
+  constructor(
+    runtime: Runtime,
+    lock: string,
+    startedMs: number,
+    { waitMs, outageMs, signal }: WaitLimits,
+    maxHoldMs = Infinity,
+  ) {
     this.#runtime = runtime
     this.#lock = lock
     this.maxHoldMs = maxHoldMs
@@ -72,12 +82,8 @@ export class Wait<T> implements OpenWait {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.#place = runtime.waits.add(this, startedMs)
-  }
-
-  /** Starts the timer of the wait and listens to the caller's signal, which is not aborted yet. */
-  limit({ waitMs, outageMs, signal }: WaitLimits): void {
     this.#outageMs = outageMs
+    this.#place = runtime.waits.add(this)
     if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
     if (signal) this.#stopListening = onAbort(signal, () => this.giveUp(signal.reason))
   }

@@ -32,7 +32,7 @@ export async function closeClient(client: Client, options: CloseOptions = {}): P
 }
 
 async function close(client: Client, graceMs: number): Promise<void> {
-  client.runtime.markClosed()
+  client.runtime.closed = true
   client.runtime.waits.close()
   const reason = new LockError('LOCKS_CLOSED', 'The locks were closed; stop the work under them.', {
     store: client.runtime.store.name,

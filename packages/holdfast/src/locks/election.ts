@@ -114,13 +114,12 @@ export class LockElection implements Election {
     const limits = limitsOf(this.name, 'campaign', options, this.#client.waitLimits)
     const { waitMs } = limits
     if (this.#lease?.held === true) return this.#lease
-    const wait = new Wait<Lease>(
-      this.#client.runtime,
-      this.name,
-      this.#client.runtime.clock.monotonicMs(),
-    )
+    const { runtime } = this.#client
     // One attempt takes as long as it takes, so it has no timer.
-    wait.limit({ ...limits, waitMs: waitMs === 0 ? Infinity : waitMs })
+    const wait = new Wait<Lease>(runtime, this.name, runtime.clock.monotonicMs(), {
+      ...limits,
+      waitMs: waitMs === 0 ? Infinity : waitMs,
+    })
     wait.attempts = this.#lock
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
     const campaign: Campaign = found ?? {

@@ -6,7 +6,6 @@ import type { HeldLease } from '../lease/held-lease.js'
 import type { Lease } from '../lease/lease.js'
 import type { AcquireOptions, LockSettings } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
-import { promiseOf } from '../store/maybe-promise.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
 export interface Lockable<L extends Lease = Lease> {
@@ -62,7 +61,11 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
   }
 
   acquire(options?: AcquireOptions): Promise<L> {
-    return promiseOf(() => this.#acquirer.acquire(options) as unknown as L | Promise<L>)
+    try {
+      return Promise.resolve(this.#acquirer.acquire(options) as unknown as L | Promise<L>)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   async tryAcquire(): Promise<L | undefined> {

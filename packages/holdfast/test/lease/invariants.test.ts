@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { createLocks } from '../../dist/index.js'
 import { Client } from '../../dist/lease/client.js'
 import { Grant } from '../../dist/lease/grant.js'
-import { leaseOn, releaseGrant } from '../../dist/lease/hand-off.js'
+import { releaseGrant } from '../../dist/lease/hand-off.js'
+import { HeldLease } from '../../dist/lease/held-lease.js'
 import { RenewalLane } from '../../dist/lease/renewal-lane.js'
 import { Wait } from '../../dist/lease/wait.js'
 
@@ -46,7 +47,11 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
   })
 
   test('a wait that settles twice', async () => {
-    const wait = new Wait<number>(makeClient().runtime, 'a', 0)
+    const wait = new Wait<number>(makeClient().runtime, 'a', 0, {
+      waitMs: Infinity,
+      outageMs: 0,
+      signal: undefined,
+    })
     wait.serve(1)
     expect(await wait.promise).toBe(1)
     expect(() => wait.serve(2)).toThrow(broken('a wait settles once'))
@@ -73,8 +78,8 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
     const client = makeClient()
     const grant = makeGrant(client)
     const returner = { returnGrant: () => 'released' as const }
-    leaseOn(client, grant, returner, 0, Infinity)
-    expect(() => leaseOn(client, grant, returner, 0, Infinity)).toThrow(
+    grant.holder = new HeldLease(client, grant, 0, Infinity, returner)
+    expect(() => new HeldLease(client, grant, 0, Infinity, returner)).toThrow(
       broken('one holder at a time'),
     )
   })
@@ -84,7 +89,7 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
     const grant = makeGrant(client)
     grant.handOffs = 1
     const returner = { returnGrant: () => 'released' as const }
-    expect(() => leaseOn(client, grant, returner, 0, Infinity)).toThrow(
+    expect(() => new HeldLease(client, grant, 0, Infinity, returner)).toThrow(
       broken('a token of its own'),
     )
   })
@@ -92,7 +97,7 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
   test('a lease that is returned by another one', () => {
     const client = makeClient()
     const grant = makeGrant(client)
-    const lease = leaseOn(client, grant, { returnGrant: () => 'released' }, 0, Infinity)
+    const lease = new HeldLease(client, grant, 0, Infinity, { returnGrant: () => 'released' })
     grant.holder = undefined
     expect(() => lease.return()).toThrow(broken('only the holder'))
   })
