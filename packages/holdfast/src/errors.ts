@@ -6,6 +6,8 @@
  * stacks and causes are its own.
  */
 
+import { INSPECT, plainOf } from './store/with-json.js'
+
 /** Stable, machine-readable error codes. */
 export type LockErrorCode =
   | 'LOCK_TIMEOUT'
@@ -53,13 +55,49 @@ export class LockError extends Error {
   }
 
   /**
-   * Returns what `JSON.stringify` writes: with the message, which errors leave out, and without the
-   * cause, which may be any value.
+   * Returns what `JSON.stringify` writes: with the message, which errors leave out. Of a foreign
+   * cause it has only name, code and message.
    */
   toJSON(): object {
-    const { name, code, message, lock, store } = this
-    return { name, code, message, lock, store }
+    const { message, cause } = this
+    // The cause may be any value: of an object that is no error nothing is shown.
+    return plainOf(Object.assign({}, this, { message }, isError(cause) ? { cause } : {})) as object
   }
+
+  // No member of the type: copies of the package in one program accept each other's errors.
+  static {
+    Object.defineProperty(this.prototype, INSPECT, { value: showError })
+  }
+}
+
+type InspectFunction = (value: unknown, options: object) => string
+
+/** Returns what `console.log` shows: the stack, the fields, and the cause. */
+function showError(
+  this: LockError,
+  _depth: number,
+  options: object,
+  inspect: InspectFunction,
+): string {
+  const { name, stack = '', cause } = this
+  const fields = Object.entries(this).filter(
+    ([key, value]) => key !== 'name' && value !== undefined,
+  )
+  const title = stack.startsWith(name) ? stack : stack.replace(/^\w*/, name)
+  return `${title} ${inspect(plainOf(Object.fromEntries(fields)), options)}${because(cause, options, inspect)}`
+}
+
+/** Returns the cause as text. Clients of servers keep passwords in fields of their errors. */
+function because(cause: unknown, options: object, inspect: InspectFunction): string {
+  if (!isError(cause)) return ''
+  const text = isLockError(cause)
+    ? inspect(cause, options)
+    : `${cause.stack} ${inspect(plainOf(cause), options)}${because(cause.cause, options, inspect)}`
+  return `\n[cause]: ${text}`.replaceAll('\n', '\n  ')
+}
+
+function isError(value: unknown): value is Error {
+  return value instanceof Error
 }
 
 /**

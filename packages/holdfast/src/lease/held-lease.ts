@@ -7,6 +7,9 @@ import { Hold } from './hold.js'
 import { checkNote, type LeaseNote } from './lease-note.js'
 import type { Lease, WriteLease } from './lease.js'
 
+/** The largest time of a `Date`. */
+const LAST_DATE_MS = 8.64e15
+
 export class HeldLease extends Hold implements WriteLease {
   get claimId(): string {
     return this.grant.claim.id
@@ -87,16 +90,12 @@ export class HeldLease extends Hold implements WriteLease {
     return runUnder(this.services, this, () => work(this))
   }
 
-  /** Returns what `JSON.stringify` writes: the token as a decimal string. */
+  /** Returns what `JSON.stringify` writes: the token as a decimal string, the end in ISO format. */
   toJSON(): object {
     const { name, claimId, held, remainingMs } = this
-    return {
-      name,
-      claimId,
-      token: String(this.token),
-      held,
-      remainingMs,
-    }
+    const endMs = this.services.runtime.clock.wallMs() + remainingMs
+    const ends = held && endMs < LAST_DATE_MS ? { endsAt: new Date(endMs).toISOString() } : {}
+    return { name, claimId, token: String(this.token), held, remainingMs, ...ends }
   }
 
   [INSPECT](): object {

@@ -15,7 +15,7 @@ import {
 import { releaseHandle, renewHandle } from '../lease/adoption.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
-import { withJson } from '../store/with-json.js'
+import { shownAs, withJson } from '../store/with-json.js'
 import { checkName, checkText, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
 import { transaction } from '../transaction/transaction.js'
@@ -163,9 +163,10 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
     return lease instanceof HeldLease ? lease : undefined
   }
 
-  return {
+  const { clientId } = client.runtime.owner
+  const members: Locks = {
     store,
-    clientId: client.runtime.owner.clientId,
+    clientId,
     mutex: (name, lock) => mutex(client, named(name), lock),
     readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
     semaphore: (name, lock) => semaphore(client, named(name), lock),
@@ -205,6 +206,8 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
     close: (how) => closeClient(client, how),
     [Symbol.asyncDispose]: () => closeClient(client),
   }
+  // A store may hold a client of a server, with its password.
+  return shownAs(members, () => ({ store: store.name, clientId }))
 }
 
 function notUnderLock(lock: string, store: Store): LockUsageError {

@@ -41,14 +41,18 @@ export interface Lockable<L extends Lease = Lease> {
 /** A lock of one shape. */
 export class BasicLock<L extends Lease> implements Lockable<L> {
   readonly name: string
-  /** @internal */
-  readonly client: Client
+  readonly #client: Client
   readonly #acquirer: Acquirer
 
   constructor(client: Client, template: ClaimTemplate, settings: LockSettings) {
     this.name = template.lock
-    this.client = client
+    this.#client = client
     this.#acquirer = new Acquirer(client, template, settings)
+  }
+
+  /** @internal */
+  get client(): Client {
+    return this.#client
   }
 
   /** @internal */

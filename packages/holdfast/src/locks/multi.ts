@@ -9,6 +9,7 @@ import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
 import { checkObject, checkWait, type AcquireOptions } from '../lease/options.js'
 import type { Lease } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
+import { INSPECT } from '../store/with-json.js'
 import { BasicLock, type Lockable } from './lock.js'
 
 /** How long to wait before all are taken again when one was lost on the way, in milliseconds. */
@@ -219,6 +220,10 @@ class HeldMultiLease implements MultiLease {
   toJSON(): object {
     const { leases, held, remainingMs } = this
     return { leases, held, remainingMs }
+  }
+
+  [INSPECT](): object {
+    return this.toJSON()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,19 +1,41 @@
-/** Tokens in JSON. They are bigints, at which `JSON.stringify` throws. */
+/**
+ * What `JSON.stringify`, `util.inspect` and `console.log` show of what the library hands out:
+ * tokens as decimal strings, and of a foreign error only name, code and message. Clients of servers
+ * keep passwords in the other fields of their errors.
+ */
 
 /** The name of the method that `util.inspect` and `console.log` ask for what to show. */
 export const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom')
 
-/**
- * Gives an object a `toJSON` that is not enumerable, so that `JSON.stringify` writes its tokens as
- * decimal strings.
- */
+/** Gives an object a `toJSON` and an `inspect` that are not enumerable. */
 export function withJson<T extends object>(value: T): T {
-  return Object.defineProperty(value, 'toJSON', { value: plain, configurable: true })
+  return shownAs(value, shown)
 }
 
-function plain(this: object): object {
-  const entries = Object.entries(this) as [string, unknown][]
-  return Object.fromEntries(
-    entries.map(([key, value]) => [key, typeof value === 'bigint' ? String(value) : value]),
-  )
+/** Lets `JSON.stringify` and `console.log` show what `show` returns. */
+export function shownAs<T extends object>(value: T, show: (this: T) => unknown): T {
+  const method = { value: show, configurable: true }
+  return Object.defineProperties(value, { toJSON: method, [INSPECT]: method })
+}
+
+function shown(this: object): unknown {
+  return plainOf({ ...this })
+}
+
+/** Returns a copy at which `JSON.stringify` never throws. */
+export function plainOf(value: unknown, outer: readonly object[] = []): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return value
+  if (value instanceof Error) return summaryOf(value)
+  if (outer.includes(value)) return '[Circular]'
+  const inner = [...outer, value]
+  if (Array.isArray(value)) return value.map((item) => plainOf(item, inner))
+  const entries = Object.entries(value).map(([key, item]) => [key, plainOf(item, inner)] as const)
+  return Object.fromEntries(entries)
+}
+
+function summaryOf({ name, message, code }: Error & { code?: unknown }): object {
+  const isShort = typeof code === 'string' || typeof code === 'number'
+  return isShort ? { name, code, message } : { name, message }
 }

@@ -3,7 +3,25 @@
  * nothing throws.
  */
 import { inspect } from 'node:util'
-import { LockTimeoutError, onLockEvent, type LockEvents } from 'holdfast'
+import {
+  createLocks,
+  LockLostError,
+  LockTimeoutError,
+  onLockEvent,
+  StoreUnavailableError,
+  VersionConflictError,
+  type LockEvents,
+} from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+import { etcdStore } from 'holdfast/etcd'
+import { memoryStore } from 'holdfast/memory'
+import { mysqlStore } from 'holdfast/mysql'
+import { postgresStore } from 'holdfast/postgres'
+import { redisStore } from 'holdfast/redis'
+import { zookeeperStore } from 'holdfast/zookeeper'
+import { Redis } from 'ioredis6'
+import mysql from 'mysql2/promise'
+import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { makeWorld } from '../support/world.js'
 
@@ -41,4 +59,131 @@ test('console.log of a lease shows its name, token and state', async () => {
   expect(inspect(lease)).toContain('held: true')
   await lease.release()
   expect(inspect(lease)).toContain('held: false')
+})
+
+const SECRET = 'hunter2'
+
+/** Returns what a log shows of a value, in both ways. */
+function shown(value: unknown): string {
+  return JSON.stringify(value) + inspect(value, { depth: 20 })
+}
+
+test('every object that a client hands out is shown without the store and its secrets', async () => {
+  const store = Object.assign(memoryStore(), { password: SECRET, self: {} })
+  store.self = store
+  const locks = createLocks(store)
+  const lease = await locks.mutex('a').acquire()
+  const flight = locks.singleFlight('f')
+  const { read, write } = locks.readWriteLock('rw')
+  const values = [
+    locks,
+    locks.mutex('a'),
+    [read, write, locks.readWriteLock('rw')],
+    locks.semaphore('s', { permits: 2 }),
+    locks.semaphore('s', { permits: 2 }).withWeight(2),
+    locks.multi([locks.mutex('a')]),
+    locks.striped('t', { stripes: 2 }),
+    locks.election('e'),
+    flight,
+    lease,
+    lease.signal,
+    await locks.multi([locks.mutex('b'), read]).acquire(),
+    await locks.inspect(),
+    await locks.steal('b'),
+  ]
+  for (const value of values) expect(shown(value)).not.toContain(SECRET)
+  await locks.close()
+})
+
+test('stores are shown without the passwords of their clients', async () => {
+  const port = 9
+  const [redis, pool, connections] = [
+    new Redis({ port, password: SECRET, lazyConnect: true }),
+    new Pool({ port, password: SECRET }),
+    mysql.createPool({ port, password: SECRET }),
+  ]
+  const stores = [
+    memoryStore(),
+    embeddedStore(),
+    redisStore({ client: redis }),
+    postgresStore({ pool }),
+    mysqlStore({ pool: connections }),
+    etcdStore({ endpoints: ['http://127.0.0.1:9'], credentials: { user: 'a', password: SECRET } }),
+    zookeeperStore({
+      connect: '127.0.0.1:9',
+      auth: { scheme: 'digest', user: 'a', password: SECRET },
+    }),
+  ]
+  for (const store of stores) {
+    expect(shown(store)).not.toContain(SECRET)
+    await store.close()
+  }
+  redis.disconnect()
+  await pool.end()
+  await connections.end()
+})
+
+test('errors are shown with their fields, and with no field of a foreign cause', () => {
+  const refused = Object.assign(new Error('WRONGPASS'), {
+    code: 'ERR_AUTH',
+    command: { name: 'auth', args: [SECRET] },
+  })
+  const loops: Record<string, unknown> = { n: 1n }
+  loops['self'] = loops
+  const errors = [
+    new StoreUnavailableError('The store refuses.', { cause: refused, serverCode: 'WRONGPASS' }),
+    new StoreUnavailableError('It fails.', { cause: new Error('outer', { cause: refused }) }),
+    new StoreUnavailableError('It fails.', { cause: loops }),
+    new StoreUnavailableError('It fails.', {
+      cause: new LockTimeoutError(5, { lock: 'a', cause: refused }),
+    }),
+  ]
+  for (const error of errors) expect(shown(error)).not.toContain(SECRET)
+  expect(json(errors[0])).toEqual({
+    name: 'StoreUnavailableError',
+    code: 'STORE_UNAVAILABLE',
+    message: 'The store refuses.',
+    serverCode: 'WRONGPASS',
+    cause: { name: 'Error', code: 'ERR_AUTH', message: 'WRONGPASS' },
+  })
+  expect(inspect(errors[0])).toMatch(/^StoreUnavailableError: The store refuses\.\n {4}at /)
+  expect(inspect(errors[1])).toMatch(/\[cause\]: Error: outer[^]*\[cause\]: Error: WRONGPASS/)
+  expect(json(new LockLostError('stolen', { lock: 'a', stealReason: 'stuck' }))).toMatchObject({
+    reason: 'stolen',
+    stealReason: 'stuck',
+  })
+  expect(json(new VersionConflictError(3, { lock: 'a' }))).toMatchObject({ tries: 3 })
+})
+
+test('an event shows a foreign error without its fields, and its token as text', async () => {
+  const world = makeWorld()
+  const events: LockEvents['granted'][] = []
+  const stop = onLockEvent('granted', (event) => void events.push(event))
+  await world.direct().mutex('a').acquire()
+  stop()
+  expect(inspect(events[0])).toMatch(/token: '\d+'/)
+  const cause = Object.assign(new Error('no'), { big: 1n, password: SECRET })
+  const failing = {
+    ...memoryStore(),
+    name: 'failing',
+    traits: memoryStore().traits,
+    attempt: () => Promise.reject(new StoreUnavailableError('Away.', { cause })),
+    withdraw: () => Promise.reject(cause),
+  }
+  const errors: unknown[] = []
+  const end = onLockEvent('error', (event) => void errors.push(event))
+  await expect(
+    createLocks(failing as never)
+      .mutex('a')
+      .tryAcquire(),
+  ).rejects.toThrow('Away.')
+  end()
+  expect(shown(errors)).not.toContain(SECRET)
+})
+
+test('a lease shows its end as an ISO time, and nothing when it has ended', async () => {
+  const lease = await makeWorld().direct().mutex('a').acquire()
+  expect(json(lease)).toMatchObject({ endsAt: expect.stringMatching(/^\d{4}-.*Z$/) as string })
+  await lease.release()
+  expect(json(lease)).not.toHaveProperty('endsAt')
 })
