@@ -9,7 +9,6 @@ import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
 import { printAnswer } from '../output/json.js'
 import { locateStore } from '../stores/locate.js'
-import { migrationOf } from '../stores/registry.js'
 import type { Command } from './command.js'
 import { stdout } from '../output/streams.js'
 
@@ -34,15 +33,15 @@ export const command: Command = {
     }
     noOperand('migrate', parsed)
     const location = locateStore(parsed.values)
-    const migration = await migrationOf(location.url)
+    const { migrate, migrationScript } = (await import('../servers.js')).databases
     const { print, json } = parsed.values
     if (print === true) {
-      const sql = migration.script(location.url)
+      const sql = migrationScript(location.url)
       if (json === true) printAnswer({ store: location.shown, sql })
       else stdout().write(sql)
       return EXIT.ok
     }
-    await migration.migrate(location.url)
+    await migrate(location.url)
     if (json === true) printAnswer({ store: location.shown, migrated: true })
     else stdout().write(`${location.shown} is ready.\n`)
     return EXIT.ok

@@ -2,8 +2,7 @@
 import type { MysqlDiagnosis } from 'holdfast/mysql'
 import type { PostgresDiagnosis } from 'holdfast/postgres'
 import { formatDuration } from '../args/duration.js'
-import { examine as examineMysql } from '../stores/mysql.js'
-import { examine as examinePostgres } from '../stores/postgres.js'
+import { examineMysql, examinePostgres } from '../stores/databases.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** The first versions that have every feature of the routines. */

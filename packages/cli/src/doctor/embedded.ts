@@ -1,8 +1,8 @@
 /** Checks an embedded store: the folder, its rights, the file system, the engine. */
 import { diagnose } from 'holdfast/embedded'
+import { embeddedOptions } from 'holdfast/url'
 import { statfsSync, statSync } from 'node:fs'
 import { formatDuration } from '../args/duration.js'
-import { embeddedOptions } from '../stores/embedded.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** With less free space than this a growing database fails soon. */

@@ -1,6 +1,6 @@
 /** Checks an etcd cluster: its members, their leader, versions and alarms. */
 import { diagnose, knownFault, type EtcdMember } from 'holdfast/etcd'
-import { etcdOptions } from '../stores/etcd.js'
+import { etcdOptions } from 'holdfast/url'
 import { failure, ok, warning, type Finding } from './check.js'
 
 export async function checkEtcd(url: string): Promise<Finding[]> {

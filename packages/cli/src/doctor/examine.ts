@@ -1,8 +1,7 @@
 /** All checks of `holdfast doctor`: of the store, and of this machine. */
 import { createLocks } from 'holdfast'
 import type { Store } from 'holdfast/store'
-import { REDIS_SCHEMES } from '../stores/redis-url.js'
-import { schemeOf } from '../stores/scheme.js'
+import { REDIS_SCHEMES, schemeOf } from 'holdfast/url'
 import { failure, type Finding } from './check.js'
 import { checkMysql, checkPostgres } from './databases.js'
 import { checkEmbedded } from './embedded.js'

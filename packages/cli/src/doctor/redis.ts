@@ -1,9 +1,15 @@
 /** Checks Redis servers: persistence, memory, replicas, clocks, and the rights of the user. */
 import { aclRule, diagnose, redisStore, type RedisDiagnosis } from 'holdfast/redis'
+import {
+  findRedisLibrary,
+  redisTarget,
+  type Connection,
+  type RedisHost,
+  type RedisLibrary,
+  type RedisTarget,
+} from 'holdfast/url'
 import { ConfigError } from '../cli-error.js'
 import { primaryOf } from '../stores/redis-primary.js'
-import { findRedisLibrary, type Connection, type RedisLibrary } from '../stores/redis-library.js'
-import { redisTarget, type RedisHost, type RedisTarget } from '../stores/redis-url.js'
 import { failure, ok, warning, type Finding } from './check.js'
 import { exerciseRights } from './redis-rights.js'
 
@@ -14,7 +20,7 @@ const OLDEST = 602
 
 export async function checkRedis(url: string): Promise<Finding[]> {
   const target = redisTarget(url)
-  const library = await findRedisLibrary()
+  const library = await findRedisLibrary(process.cwd())
   const hosts = await serversOf(library, target)
   const found = await Promise.all(hosts.map((host) => checkServer(library, target, host)))
   if (hosts.length === 1) return found.flat()
@@ -43,7 +49,7 @@ export async function redisAcl(
   url: string,
 ): Promise<{ readonly rule: string; readonly command: string }> {
   const target = redisTarget(url)
-  const library = await findRedisLibrary()
+  const library = await findRedisLibrary(process.cwd())
   const [host] = await serversOf(library, target)
   if (host === undefined) throw new ConfigError('The URL of Redis names no server.')
   const { version, denied } = await lookAt(library, target, host, diagnoseIt)

@@ -2,8 +2,8 @@
  * Checks a ZooKeeper ensemble: its servers, their leader and versions, and the session for the TTL.
  */
 import { diagnose, examineServers, knownFault, type ZooKeeperServer } from 'holdfast/zookeeper'
+import { zookeeperOptions } from 'holdfast/url'
 import { formatDuration } from '../args/duration.js'
-import { zookeeperOptions } from '../stores/zookeeper.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** The default TTL of locks. */

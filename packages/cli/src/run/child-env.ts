@@ -1,8 +1,8 @@
 /** Builds the environment of the command, which describes its lock. */
 import { resolve } from 'node:path'
+import { withoutCredentials } from 'holdfast/url'
 import type { StoreLocation } from '../stores/locate.js'
 import { heldAbove, heldText } from './held-above.js'
-import { withoutCredentials } from '../stores/url-secrets.js'
 
 type Env = Readonly<Record<string, string | undefined>>
 

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { defaultDirectory, SYSTEM_DIRECTORY } from 'holdfast/embedded'
 import { ConfigError, UsageError } from '../cli-error.js'
-import { shownUrl } from './url-secrets.js'
+import { embeddedOptions, shownUrl } from 'holdfast/url'
 
 export interface StoreLocation {
   readonly url: string
@@ -73,10 +73,7 @@ function withAbsoluteFile(pair: string): string {
 
 function withAbsoluteFolder(url: string): string {
   const folder = /^embedded:([^/].*)$/i.exec(url)?.[1]
-  if (folder?.startsWith('~') === true) {
-    throw new UsageError(
-      `${url} is not in a home folder: no shell replaces the ~ there. Write embedded:$HOME/… or, for a folder of that name, embedded:./~.`,
-    )
-  }
+  // Refuses a folder that begins with ~, before `resolve` hides it.
+  if (folder?.startsWith('~') === true) embeddedOptions(url)
   return folder === undefined || folder.startsWith('file:') ? url : `embedded:${resolve(folder)}`
 }

@@ -2,8 +2,7 @@
 import { StoreUnavailableError } from 'holdfast'
 import { ConfigError } from '../cli-error.js'
 import { withTimeout } from '../timers.js'
-import type { Connection, RedisLibrary } from './redis-library.js'
-import type { RedisHost, RedisTarget } from './redis-url.js'
+import type { Connection, RedisHost, RedisLibrary, RedisTarget } from 'holdfast/url'
 
 /** A Sentinel that does not answer within this time is skipped. */
 const ANSWER_LIMIT_MS = 2000

@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
-import { shownUrl } from '../../dist/stores/url-secrets.js'
+import { shownUrl } from '../../../holdfast/dist/url/index.js'
 import { Box } from '../support/holdfast.js'
 import { listenInSilence } from '../support/silent-server.js'
 

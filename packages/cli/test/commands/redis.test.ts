@@ -227,7 +227,7 @@ describe('over Redlock', () => {
     expect(await holder.code()).toBe(0)
     const token = project.holdfast(['run', 'job', '--', 'sh', '-c', 'echo "[$HOLDFAST_TOKEN]"'])
     expect(await token.code()).toBe(0)
-    expect(token.stdout).toBe('[]\n')
+    expect(token.stdout).toMatch(/^\[\d+\]\n$/)
     // A majority works without one server, and not without two.
     project.url = `redlock://:${PASSWORD}@${[hosts[0], hosts[1], '127.0.0.1:1'].join()}`
     expect(await project.holdfast(['run', 'job', '--', 'true']).code()).toBe(0)

@@ -1,21 +1,22 @@
 /** `etcd:` and `etcds:` URLs: `etcds://user:password@host:2379,other:2379?ca=/etc/etcd/ca.pem`. */
 import { readFileSync } from 'node:fs'
-import { etcdStore, type EtcdOptions, type EtcdTls } from 'holdfast/etcd'
-import type { Store } from 'holdfast/store'
-import { ConfigError, UsageError } from '../cli-error.js'
-import { shownOption } from './url-secrets.js'
+import type { EtcdOptions, EtcdTls } from '../stores/etcd/index.js'
+import { LockUsageError } from '../errors.js'
+import { settingsError } from './settings-error.js'
+import { shownOption } from './secrets.js'
 
 const FILES = ['ca', 'cert', 'key'] as const
 
-export function open(url: string): Store {
-  return etcdStore(etcdOptions(url))
-}
-
+/**
+ * Returns the options of `etcdStore` that a URL says.
+ * @throws LockUsageError for a URL that makes no sense.
+ * @throws StoreUnavailableError when a file of the URL cannot be read.
+ */
 export function etcdOptions(url: string): EtcdOptions {
   const match = /^(etcds?):\/\/(?:([^@/?#]*)@)?([^@/?#]+)\/?(?:\?([^#]*))?$/i.exec(url)
   const [, scheme = '', user, hosts, query = ''] = match ?? []
   if (hosts === undefined) {
-    throw new UsageError(
+    throw new LockUsageError(
       'Write the URL of etcd as etcd://host:2379 or etcds://user:password@host:2379,other:2379.',
     )
   }
@@ -37,14 +38,14 @@ function withPort(host: string): string {
 
 function credentialsOf(text: string): { user: string; password: string } {
   const colon = text.indexOf(':')
-  if (colon < 0) throw new UsageError('The URL of etcd names a user without a password.')
+  if (colon < 0) throw new LockUsageError('The URL of etcd names a user without a password.')
   try {
     return {
       user: decodeURIComponent(text.slice(0, colon)),
       password: decodeURIComponent(text.slice(colon + 1)),
     }
   } catch {
-    throw new UsageError(
+    throw new LockUsageError(
       'The user or the password in the URL of etcd has a % that starts no escape; write it as %25.',
     )
   }
@@ -57,7 +58,7 @@ function tlsOf(options: URLSearchParams): EtcdTls {
     if (file) tls[file] = read(value)
     else if (name === 'serverName') tls.serverName = value
     else
-      throw new UsageError(
+      throw new LockUsageError(
         `etcds: URLs know the options ca, cert, key and serverName; this one has ${shownOption(name, options)}.`,
       )
   }
@@ -67,7 +68,7 @@ function tlsOf(options: URLSearchParams): EtcdTls {
 function refuseAny(options: URLSearchParams): object {
   const [name] = options.keys()
   if (name === undefined) return {}
-  throw new UsageError(
+  throw new LockUsageError(
     `etcd: URLs have no options; this one has ${shownOption(name, options)}. For TLS write etcds:.`,
   )
 }
@@ -76,7 +77,7 @@ function read(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (cause) {
-    throw new ConfigError(`The file ${path}, which the URL of etcd names, cannot be read.`, {
+    throw settingsError(`The file ${path}, which the URL of etcd names, cannot be read.`, {
       cause,
     })
   }

@@ -1,18 +1,17 @@
 /** `zk:` URLs: `zk://user:password@h1:2181,h2:2181/chroot`. */
-import type { Store } from 'holdfast/store'
-import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
-import { UsageError } from '../cli-error.js'
-import { shownOption } from './url-secrets.js'
+import type { ZooKeeperOptions } from '../stores/zookeeper/index.js'
+import { LockUsageError } from '../errors.js'
+import { shownOption } from './secrets.js'
 
-export function open(url: string): Store {
-  return zookeeperStore(zookeeperOptions(url))
-}
-
+/**
+ * Returns the options of `zookeeperStore` that a URL says.
+ * @throws LockUsageError for a URL that makes no sense.
+ */
 export function zookeeperOptions(url: string): ZooKeeperOptions {
   const match = /^zk:\/\/(?:([^@/?#]*)@)?([^@/?#]+)(\/[^@?#]*)?(?:\?([^#]*))?$/i.exec(url)
   const [, user, hosts, chroot = '', query = ''] = match ?? []
   if (hosts === undefined) {
-    throw new UsageError(
+    throw new LockUsageError(
       'Write the URL of ZooKeeper as zk://host:2181 or zk://user:password@h1:2181,h2:2181/chroot.',
     )
   }
@@ -26,7 +25,7 @@ export function zookeeperOptions(url: string): ZooKeeperOptions {
 
 function authOf(text: string): NonNullable<ZooKeeperOptions['auth']> {
   const colon = text.indexOf(':')
-  if (colon < 0) throw new UsageError('The URL of ZooKeeper names a user without a password.')
+  if (colon < 0) throw new LockUsageError('The URL of ZooKeeper names a user without a password.')
   try {
     return {
       scheme: 'digest',
@@ -34,7 +33,7 @@ function authOf(text: string): NonNullable<ZooKeeperOptions['auth']> {
       password: decodeURIComponent(text.slice(colon + 1)),
     }
   } catch {
-    throw new UsageError(
+    throw new LockUsageError(
       'The user or the password in the URL of ZooKeeper has a % that starts no escape; write it as %25.',
     )
   }
@@ -43,13 +42,13 @@ function authOf(text: string): NonNullable<ZooKeeperOptions['auth']> {
 function tickOf(options: URLSearchParams): { tickMs?: number } {
   for (const name of options.keys()) {
     if (name !== 'tickMs')
-      throw new UsageError(
+      throw new LockUsageError(
         `zk: URLs know the option tickMs; this one has ${shownOption(name, options)}.`,
       )
   }
   const text = options.get('tickMs')
   if (text === null) return {}
   if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new UsageError('tickMs in the URL of ZooKeeper is a number of milliseconds.')
+    throw new LockUsageError('tickMs in the URL of ZooKeeper is a number of milliseconds.')
   return { tickMs: Number(text) }
 }

@@ -1,11 +1,11 @@
 /** The scheme of a store's URL, which says what kind of store it is. */
-import { UsageError } from '../cli-error.js'
-import { shownUrl } from './url-secrets.js'
+import { LockUsageError } from '../errors.js'
+import { shownUrl } from './secrets.js'
 
 export function schemeOf(url: string): string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]
   if (scheme !== undefined) return scheme.toLowerCase()
-  throw new UsageError(
+  throw new LockUsageError(
     `The store ${JSON.stringify(shownUrl(url))} is no URL. Write one such as embedded:/var/lib/locks.`,
   )
 }

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { redisTarget } from '../../dist/stores/redis-url.js'
+import { redisTarget } from '../../dist/url/redis-url.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-url-'))
 const secret = join(folder, 'secret')
@@ -106,42 +106,42 @@ describe('what makes no sense', () => {
   const both = { HOLDFAST_REDIS_PASSWORD: 'open-sesame', HOLDFAST_REDIS_PASSWORD_FILE: secret }
 
   it.each([
-    ['redis:', {}, 64, 'names no server'],
-    ['redis:///0', {}, 64, 'names no server'],
-    ['redis://:open-sesame@', {}, 64, 'names no server'],
-    ['redis://:open-sesame@host:port', {}, 64, 'no valid host and port'],
-    ['redis://:open-sesame@host:70000', {}, 64, 'no valid host and port'],
-    ['redis://:open/sesame@host', {}, 64, '%2F'],
-    ['redis://:open?sesame@host', {}, 64, 'an option that is unknown'],
-    ['redis://open:1?sesame@host', {}, 64, 'an option that is unknown'],
-    ['redis://:open?sesame=1@host', {}, 64, 'an option that is unknown'],
-    ['redis://:open?sesame&1@host', {}, 64, 'an option that is unknown'],
-    ['redis://:open#sesame@host', {}, 64, '%2F'],
-    ['redis://:open%sesame@host', {}, 64, '%25'],
-    ['redis://host/path', {}, 64, 'number of a database'],
-    ['redis://host/0/1', {}, 64, 'number of a database'],
-    ['redis://host?x=1', {}, 64, 'the option "x"; known here are prefix, passwordFile'],
-    ['redis://host?ca=x', {}, 64, 'the option "ca"'],
-    ['redis://host?prefix=a&prefix=b', {}, 64, 'twice'],
-    ['redis://a,b', {}, 64, 'redis+cluster:'],
-    ['redis+sentinel://a', {}, 64, 'does not name the primary'],
-    ['redis+cluster://a/1', {}, 64, 'a Cluster has only the first'],
-    ['redlock://a,b', {}, 64, 'at least 3'],
-    ['redlock://a,b,a:6379', {}, 64, 'must not vote twice'],
-    [`redis://:open-sesame@h?passwordFile=${secret}`, {}, 64, 'and names a file'],
-    ['redis://me@h', {}, 78, 'has no password'],
-    ['redis://h?passwordFile=/no/such/file', {}, 78, 'cannot be read'],
-    [`redis://h?passwordFile=${empty}`, {}, 78, 'is empty'],
-    ['rediss://h?ca=/no/such/file', {}, 78, 'cannot be read'],
-    ['redis://h', both, 78, 'not both'],
-  ])('refuses %s with %j', (url, variables, exitCode, text) => {
+    ['redis:', {}, 'LOCK_USAGE', 'names no server'],
+    ['redis:///0', {}, 'LOCK_USAGE', 'names no server'],
+    ['redis://:open-sesame@', {}, 'LOCK_USAGE', 'names no server'],
+    ['redis://:open-sesame@host:port', {}, 'LOCK_USAGE', 'no valid host and port'],
+    ['redis://:open-sesame@host:70000', {}, 'LOCK_USAGE', 'no valid host and port'],
+    ['redis://:open/sesame@host', {}, 'LOCK_USAGE', '%2F'],
+    ['redis://:open?sesame@host', {}, 'LOCK_USAGE', 'an option that is unknown'],
+    ['redis://open:1?sesame@host', {}, 'LOCK_USAGE', 'an option that is unknown'],
+    ['redis://:open?sesame=1@host', {}, 'LOCK_USAGE', 'an option that is unknown'],
+    ['redis://:open?sesame&1@host', {}, 'LOCK_USAGE', 'an option that is unknown'],
+    ['redis://:open#sesame@host', {}, 'LOCK_USAGE', '%2F'],
+    ['redis://:open%sesame@host', {}, 'LOCK_USAGE', '%25'],
+    ['redis://host/path', {}, 'LOCK_USAGE', 'number of a database'],
+    ['redis://host/0/1', {}, 'LOCK_USAGE', 'number of a database'],
+    ['redis://host?x=1', {}, 'LOCK_USAGE', 'the option "x"; known here are prefix, passwordFile'],
+    ['redis://host?ca=x', {}, 'LOCK_USAGE', 'the option "ca"'],
+    ['redis://host?prefix=a&prefix=b', {}, 'LOCK_USAGE', 'twice'],
+    ['redis://a,b', {}, 'LOCK_USAGE', 'redis+cluster:'],
+    ['redis+sentinel://a', {}, 'LOCK_USAGE', 'does not name the primary'],
+    ['redis+cluster://a/1', {}, 'LOCK_USAGE', 'a Cluster has only the first'],
+    ['redlock://a,b', {}, 'LOCK_USAGE', 'at least 3'],
+    ['redlock://a,b,a:6379', {}, 'LOCK_USAGE', 'must not vote twice'],
+    [`redis://:open-sesame@h?passwordFile=${secret}`, {}, 'LOCK_USAGE', 'and names a file'],
+    ['redis://me@h', {}, 'STORE_CONFIG', 'has no password'],
+    ['redis://h?passwordFile=/no/such/file', {}, 'STORE_CONFIG', 'cannot be read'],
+    [`redis://h?passwordFile=${empty}`, {}, 'STORE_CONFIG', 'is empty'],
+    ['rediss://h?ca=/no/such/file', {}, 'STORE_CONFIG', 'cannot be read'],
+    ['redis://h', both, 'STORE_CONFIG', 'not both'],
+  ])('refuses %s with %j', (url, variables, code, text) => {
     let caught: unknown
     try {
       read(url, variables)
     } catch (error) {
       caught = error
     }
-    expect(caught).toMatchObject({ exitCode, message: expect.stringContaining(text) as string })
+    expect(caught).toMatchObject({ code, message: expect.stringContaining(text) as string })
     expect((caught as Error).message).not.toMatch(/sesame/)
   })
 })

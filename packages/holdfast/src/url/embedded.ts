@@ -1,21 +1,26 @@
 /** `embedded:` URLs: one machine, no server. */
-import { embeddedStore, SYSTEM_DIRECTORY, type EmbeddedStoreOptions } from 'holdfast/embedded'
-import type { Store } from 'holdfast/store'
+import { SYSTEM_DIRECTORY } from '../stores/embedded/directory.js'
+import type { EmbeddedStoreOptions } from '../stores/embedded/index.js'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { UsageError } from '../cli-error.js'
+import { LockUsageError } from '../errors.js'
 
-export function open(url: string): Store {
-  return embeddedStore(embeddedOptions(url))
-}
-
-/** Reads `embedded:`, `embedded:/folder`, `embedded:folder` or `embedded:file:///folder`. */
+/**
+ * Returns the options of `embeddedStore` that a URL says: `embedded:`, `embedded:/folder`,
+ * `embedded:folder` or `embedded:file:///folder`.
+ * @throws LockUsageError for a URL that makes no sense.
+ */
 export function embeddedOptions(url: string): EmbeddedStoreOptions {
   const rest = url.slice(url.indexOf(':') + 1)
   if (rest === '') return {}
   if (/[?#]/.test(rest)) {
-    throw new UsageError(
+    throw new LockUsageError(
       `${url} has options, and the embedded store takes none. Write only the folder.`,
+    )
+  }
+  if (rest.startsWith('~')) {
+    throw new LockUsageError(
+      `${url} is not in a home folder: no shell replaces the ~ there. Write embedded:$HOME/… or, for a folder of that name, embedded:./~.`,
     )
   }
   // Users often write embedded:///folder.
@@ -30,7 +35,7 @@ function pathOf(fileUrl: string): string {
   } catch (error) {
     const reason =
       error instanceof URIError ? 'a % in it starts no escape' : (error as Error).message
-    throw new UsageError(
+    throw new LockUsageError(
       `embedded:${fileUrl} names no folder of this machine: ${reason}. Write it as embedded:/folder.`,
     )
   }

@@ -1,15 +1,9 @@
-/**
- * Connects to Redis with the user's own library, ioredis or node-redis: that of the working folder,
- * or one that is installed beside Holdfast.
- */
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { RedisClient } from 'holdfast/redis'
-import { ConfigError } from '../cli-error.js'
+/** Connects to Redis with the user's own library, ioredis or node-redis. */
+import type { RedisClient } from '../stores/redis/index.js'
+import { loadFirst } from './client-library.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 
-/** A connection that the command line owns. */
+/** A connection that its maker owns. */
 export interface Connection {
   readonly client: RedisClient
   /** Sends a command that names no keys. The library decides how long it waits. */
@@ -27,37 +21,21 @@ export interface RedisLibrary {
 
 const CONNECTION_NAME = 'holdfast'
 
-/** In the order of preference. */
-const LIBRARIES = new Map<string, (module: unknown) => RedisLibrary>([
-  ['ioredis', (module) => ofIoRedis(module as IoRedis)],
-  ['redis', (module) => ofNodeRedis(module as NodeRedis)],
-])
-
-/** @throws ConfigError when there is none */
-export async function findRedisLibrary(): Promise<RedisLibrary> {
-  for (const [name, make] of LIBRARIES) {
-    const module = await findModule(name)
-    if (module !== undefined) return make(module)
-  }
-  throw new ConfigError(
-    'A Redis store needs a client library, and none was found. ' +
-      'Run "npm install ioredis" in this folder, or install it beside holdfast.',
-  )
+/**
+ * Loads the client library for Redis: ioredis, or else redis.
+ * @param folder where to look first; see `openStore`
+ * @throws StoreUnavailableError (`STORE_CONFIG`) when there is none.
+ */
+export async function findRedisLibrary(folder?: string): Promise<RedisLibrary> {
+  const { name, library } = await loadFirst('redis', ['ioredis', 'redis'], folder)
+  return name === 'ioredis' ? ofIoRedis(library as IoRedis) : ofNodeRedis(library as NodeRedis)
 }
 
-/** Looks in the working folder, then beside this program. */
-async function findModule(name: string): Promise<unknown> {
-  for (const from of [pathToFileURL(join(process.cwd(), 'holdfast')).href, import.meta.url]) {
-    let path: string
-    try {
-      path = createRequire(from).resolve(name)
-    } catch {
-      continue
-    }
-    const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
-    return module.default ?? module
-  }
-  return undefined
+/** Makes one connection; for Redlock one for each server. */
+export function connect(library: RedisLibrary, target: RedisTarget): Connection[] {
+  if (target.kind === 'sentinel') return [library.sentinel(target)]
+  if (target.kind === 'cluster') return [library.cluster(target)]
+  return target.hosts.map((host) => library.single(target, host))
 }
 
 /** The common part of both libraries' clients. The store checks the rest. */

@@ -10,7 +10,7 @@
  * (files) and serverName. Credentials stand in the URL, in files or in the environment: see
  * `credentialsOf`.
  */
-import { UsageError } from '../cli-error.js'
+import { LockUsageError } from '../errors.js'
 import {
   credentialsOf,
   decode,
@@ -18,7 +18,7 @@ import {
   type Fail,
   type RedisCredentials,
 } from './redis-credentials.js'
-import { shownOption } from './url-secrets.js'
+import { shownOption } from './secrets.js'
 
 export type RedisKind = 'single' | 'sentinel' | 'cluster' | 'redlock'
 
@@ -80,18 +80,22 @@ const FEWEST_NODES = 3
 const LAST_PORT = 65_535
 
 /**
- * @throws UsageError when the URL makes no sense, ConfigError when a file that it names cannot be
- * read or the environment contradicts itself
+ * Returns what a URL of Redis says. Credentials may also come from files and the environment.
+ * @throws LockUsageError when the URL makes no sense.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) when a file that it names cannot be read, or the
+ * environment contradicts itself.
  */
 export function redisTarget(url: string, env: Env = process.env): RedisTarget {
   const [, name = '', rest = ''] = /^([^:]*):(.*)$/s.exec(url) ?? []
   const scheme = SCHEMES[name.toLowerCase()]
   if (!scheme)
-    throw new UsageError(`This is not a Redis URL. Those begin with ${REDIS_SCHEMES.join(', ')}.`)
+    throw new LockUsageError(
+      `This is not a Redis URL. Those begin with ${REDIS_SCHEMES.join(', ')}.`,
+    )
   const { kind, secure } = scheme
   // The message does not quote the URL: the mistake may be a password in the wrong place.
-  const fail = (what: string): UsageError =>
-    new UsageError(`The Redis URL ${what}. Write one such as ${scheme.example}.`)
+  const fail = (what: string): LockUsageError =>
+    new LockUsageError(`The Redis URL ${what}. Write one such as ${scheme.example}.`)
   const match = /^\/\/(?:([^/?#]*)@)?([^@/?#]*)(\/[^@?#]*)?(?:\?([^#]*))?$/.exec(rest)
   const [, user, hosts = '', path = '', query = ''] = match ?? []
   if (match === null || hosts === '') throw fail(`names no server. ${ESCAPING}`)

@@ -2,30 +2,31 @@
  * Parses the URLs of databases: takes Holdfast's own option out of the query; the client library
  * gets the rest.
  */
-import { nearest, editDistance } from '../args/suggest.js'
-import { UsageError } from '../cli-error.js'
-import { shownOption, shownUrl } from './url-secrets.js'
+import { nearest, editDistance } from './suggest.js'
+import { LockUsageError } from '../errors.js'
+import { shownOption, shownUrl } from './secrets.js'
 
-export interface SqlUrl {
+export interface DatabaseUrl {
   /** For the client library. */
   readonly url: string
   /** The value of our own parameter, which says where the tables are. */
   readonly own: string | undefined
 }
 
-/** @throws UsageError when it names no server, or has the option `mode` */
-export function sqlUrl(text: string, parameter: string): SqlUrl {
+/** @throws LockUsageError when it names no server, or has the option `mode` */
+export function databaseUrl(text: string, parameter: string): DatabaseUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.host === '' && !namesSocket(url))) {
-    throw new UsageError(
+    throw new LockUsageError(
       `${shownUrl(text)} names no server. Write ${text.split(':')[0]}://user@host/database.`,
     )
   }
   const [own, ...more] = url.searchParams.getAll(parameter)
-  if (more.length > 0) throw new UsageError(`${shownUrl(text)} has the option ${parameter} twice.`)
+  if (more.length > 0)
+    throw new LockUsageError(`${shownUrl(text)} has the option ${parameter} twice.`)
   url.searchParams.delete(parameter)
   if (url.searchParams.has('mode')) {
-    throw new UsageError(
+    throw new LockUsageError(
       `${shownUrl(text)} has the option mode, which does not exist. Leave it out.`,
     )
   }
@@ -45,7 +46,7 @@ function refuseMisspelt(
   query: URLSearchParams,
 ): void {
   if (nearestWithin(name.toLowerCase(), PLACES) === undefined) return
-  throw new UsageError(
+  throw new LockUsageError(
     `${shownUrl(text)} has ${shownOption(name, query)}. Did you mean ${parameter}?`,
   )
 }
@@ -66,14 +67,4 @@ function nearestWithin(name: string, known: readonly string[]): string | undefin
  */
 function namesSocket({ protocol, searchParams }: URL): boolean {
   return protocol.startsWith('postgres') && (searchParams.get('host') ?? '') !== ''
-}
-
-/** Whether the client library is not installed. */
-export function isMissing(error: unknown, library: string): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    error.code === 'ERR_MODULE_NOT_FOUND' &&
-    error.message.includes(`'${library}'`)
-  )
 }

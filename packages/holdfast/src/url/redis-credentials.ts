@@ -1,6 +1,7 @@
 /** Finds the user and the password for a Redis server. */
 import { readFileSync } from 'node:fs'
-import { ConfigError, type UsageError } from '../cli-error.js'
+import type { LockUsageError } from '../errors.js'
+import { settingsError } from './settings-error.js'
 
 export interface RedisCredentials {
   readonly username?: string
@@ -8,7 +9,7 @@ export interface RedisCredentials {
 }
 
 /** Returns the error for a URL, from what is wrong with it. */
-export type Fail = (what: string) => UsageError
+export type Fail = (what: string) => LockUsageError
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -38,7 +39,7 @@ export function credentialsOf(
   const [name, own] = splitUser(user ?? '', fail)
   if (own !== undefined && file !== undefined) throw fail('has a password and names a file of one')
   if (variable('PASSWORD') !== undefined && variable('PASSWORD_FILE') !== undefined) {
-    throw new ConfigError(
+    throw settingsError(
       `Set HOLDFAST_${kind}_PASSWORD or HOLDFAST_${kind}_PASSWORD_FILE, not both.`,
     )
   }
@@ -51,7 +52,7 @@ export function credentialsOf(
   const username = name ?? (own === undefined ? variable('USERNAME') : undefined)
   if (password === undefined) {
     if (username === undefined) return undefined
-    throw new ConfigError(
+    throw settingsError(
       `The Redis user ${JSON.stringify(username)} has no password. ` +
         `Put the password into the URL, a file (?passwordFile=), or HOLDFAST_${kind}_PASSWORD.`,
     )
@@ -83,7 +84,7 @@ function secretIn(path: string): string {
     .toString()
     .replace(/\r?\n$/, '')
   if (secret === '')
-    throw new ConfigError(`The file ${path}, which should hold a Redis password, is empty.`)
+    throw settingsError(`The file ${path}, which should hold a Redis password, is empty.`)
   return secret
 }
 
@@ -91,7 +92,7 @@ export function readNamed(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (cause) {
-    throw new ConfigError(`The file ${path}, which the Redis settings name, cannot be read.`, {
+    throw settingsError(`The file ${path}, which the Redis settings name, cannot be read.`, {
       cause,
     })
   }

@@ -1,0 +1,61 @@
+/** `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` begins the names of the tables. */
+import { LockUsageError } from '../errors.js'
+import type { MysqlPool } from '../stores/mysql/index.js'
+import { loadFirst } from './client-library.js'
+import { databaseUrl } from './database-url.js'
+import { shownOption } from './secrets.js'
+
+/** A pool that the caller owns, and the prefix of the tables. */
+export interface OwnMysqlPool {
+  readonly pool: MysqlPool & { end(): Promise<void> }
+  readonly prefix?: string
+}
+
+interface Mysql2 {
+  createPool(options: object): OwnMysqlPool['pool']
+}
+
+/**
+ * Makes the pool of a `mysql:` URL. It connects with the first request.
+ * @param libraries a folder to load the client library from; see `openStore`
+ */
+export async function openMysqlPool(text: string, libraries?: string): Promise<OwnMysqlPool> {
+  const { url: uri, own: prefix } = databaseUrl(text, 'prefix')
+  refuseForeignTls(uri)
+  const { library } = await loadFirst('mysql', ['mysql2/promise'], libraries)
+  try {
+    const pool = (library as Mysql2).createPool({ uri, connectionLimit: 3 })
+    return { pool, ...(prefix === undefined ? {} : { prefix }) }
+  } catch (error) {
+    throw refused(error as Error)
+  }
+}
+
+/**
+ * Refuses the TLS options of other programs. The library ignores them, and would connect without
+ * encryption.
+ */
+function refuseForeignTls(uri: string): void {
+  const options = new URL(uri).searchParams
+  const foreign = [...options.keys()].find(
+    (name) => name !== 'ssl' && /^(?:use)?(?:ssl|tls)/i.test(name),
+  )
+  if (foreign === undefined) return
+  throw new LockUsageError(
+    `The URL of MySQL has ${shownOption(foreign, options)}, which the package "mysql2" ignores. Write ssl={} for an encrypted connection to a server with a known certificate, or ssl={"rejectUnauthorized":false} for one with any.`,
+  )
+}
+
+/**
+ * Returns the error for a URL that the library refuses. Its own text quotes the option, which may
+ * contain a key and its password.
+ */
+function refused(error: Error): LockUsageError {
+  if (error instanceof URIError) {
+    return new LockUsageError('The URL of MySQL has a % that starts no escape; write it as %25.')
+  }
+  const reason = error.message.includes('{') ? 'the option ssl is no JSON' : error.message
+  return new LockUsageError(
+    `The URL of MySQL has an option that the package "mysql2" refuses: ${reason}. Correct it, or leave it out.`,
+  )
+}

@@ -1,0 +1,131 @@
+/** Opens the store that a URL names. The code of a store is loaded only for its URL. */
+import { checkObject, describe } from '../lease/options.js'
+import { LockUsageError } from '../errors.js'
+import { invariant } from '../invariant.js'
+import type { Store } from '../store/contract.js'
+import type { RedisClient } from '../stores/redis/index.js'
+import { embeddedOptions } from './embedded.js'
+import { etcdOptions } from './etcd.js'
+import { openMysqlPool } from './mysql.js'
+import { owningStore, type OpenedStore } from './owned-store.js'
+import { openPostgresPool } from './postgres.js'
+import { connect, findRedisLibrary } from './redis-library.js'
+import { REDIS_SCHEMES, redisTarget } from './redis-url.js'
+import { schemeOf } from './scheme.js'
+import { nearest } from './suggest.js'
+import { zookeeperOptions } from './zookeeper.js'
+
+export interface OpenStoreOptions {
+  /**
+   * A folder: the client library of the store is looked up there first, then beside Holdfast.
+   * Default: beside Holdfast only.
+   */
+  readonly librariesOf?: string
+}
+
+/** Opens one kind of store. The code of the store is loaded with the call. */
+type Open = (url: string, libraries: string | undefined) => Promise<OpenedStore>
+
+const OPENERS = new Map<string, Open>([
+  ['embedded', openEmbedded],
+  ...REDIS_SCHEMES.map((scheme) => [scheme, openRedis] as const),
+  ['postgres', openPostgres],
+  ['postgresql', openPostgres],
+  ['mysql', openMysql],
+  ['mariadb', openMysql],
+  ['etcd', openEtcd],
+  ['etcds', openEtcd],
+  ['zk', openZooKeeper],
+])
+
+/**
+ * Opens the store of a URL, such as `redis://user:password@host:6379/0`. Loads the client library
+ * of that store only, and makes a client: closing the store, or the last `createLocks` client of
+ * it, closes that too. The command line reads the same URLs.
+ * @throws LockUsageError for a URL that makes no sense. No error shows a password.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) when the client library is not installed, or a
+ * file of the URL cannot be read.
+ */
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<OpenedStore> {
+  if (typeof url !== 'string') {
+    throw new LockUsageError(
+      `openStore needs a URL, such as process.env.HOLDFAST_STORE, not ${describe(url)}.`,
+    )
+  }
+  checkObject('the options of openStore', options)
+  return openerOf(schemeOf(url))(url, options.librariesOf)
+}
+
+function openerOf(scheme: string): Open {
+  const open = OPENERS.get(scheme)
+  if (open) return open
+  if (scheme === 'memory') {
+    throw new LockUsageError(
+      'A URL cannot name the memory store: its locks exist inside one process, so no other process can wait for them. ' +
+        "Use memoryStore() of 'holdfast/memory'.",
+    )
+  }
+  const known = [...OPENERS.keys()]
+  const near = nearest(scheme, known)
+  const hint = near === undefined ? '' : ` Did you mean ${near}:?`
+  throw new LockUsageError(
+    `There is no store for ${scheme}: URLs.${hint} Known: ${known.map((name) => `${name}:`).join(', ')}.`,
+  )
+}
+
+async function openEmbedded(url: string): Promise<OpenedStore> {
+  const { embeddedStore } = await import('../stores/embedded/index.js')
+  return owningStore(embeddedStore(embeddedOptions(url)))
+}
+
+async function openRedis(url: string, libraries: string | undefined): Promise<OpenedStore> {
+  const target = redisTarget(url)
+  const prefix = target.prefix === undefined ? {} : { prefix: target.prefix }
+  const library = await findRedisLibrary(libraries)
+  const isRedlock = target.kind === 'redlock'
+  // The store has to see the first error of a client, so its code is loaded before that connects.
+  const makeStore = isRedlock ? await loadRedlock(prefix) : await loadRedis(prefix)
+  const connections = connect(library, target)
+  return owningStore(makeStore(connections.map(({ client }) => client)), async () => {
+    for (const connection of connections) connection.close()
+  })
+}
+
+type MakeRedis = (clients: readonly RedisClient[]) => Store
+
+async function loadRedlock(prefix: { readonly prefix?: string }): Promise<MakeRedis> {
+  const { redlockStore } = await import('../stores/redlock/index.js')
+  return (clients) => redlockStore({ clients, ...prefix })
+}
+
+async function loadRedis(prefix: { readonly prefix?: string }): Promise<MakeRedis> {
+  const { redisStore } = await import('../stores/redis/index.js')
+  return ([client]) => {
+    invariant(client !== undefined, 'a URL of Redis names at least one server')
+    return redisStore({ client, ...prefix })
+  }
+}
+
+async function openPostgres(url: string, libraries: string | undefined): Promise<OpenedStore> {
+  const options = await openPostgresPool(url, libraries)
+  const { postgresStore } = await import('../stores/postgres/index.js')
+  return owningStore(postgresStore(options), () => options.pool.end())
+}
+
+async function openMysql(url: string, libraries: string | undefined): Promise<OpenedStore> {
+  const options = await openMysqlPool(url, libraries)
+  const { mysqlStore } = await import('../stores/mysql/index.js')
+  return owningStore(mysqlStore(options), () => options.pool.end())
+}
+
+async function openEtcd(url: string): Promise<OpenedStore> {
+  const options = etcdOptions(url)
+  const { etcdStore } = await import('../stores/etcd/index.js')
+  return owningStore(etcdStore(options))
+}
+
+async function openZooKeeper(url: string): Promise<OpenedStore> {
+  const options = zookeeperOptions(url)
+  const { zookeeperStore } = await import('../stores/zookeeper/index.js')
+  return owningStore(zookeeperStore(options))
+}

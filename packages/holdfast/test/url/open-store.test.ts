@@ -1,0 +1,130 @@
+/** Stores by URL: what is opened, what is loaded for it, and what closes with it. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import { startPostgres, type PostgresServer } from '@holdfast/servers/postgres'
+import { createLocks, LockUsageError } from '../../dist/index.js'
+import { openStore } from '../../dist/url/index.js'
+import { migratePostgres } from '../../dist/stores/postgres/index.js'
+import { loadFirst } from '../../dist/url/client-library.js'
+import { openPostgresPool } from '../../dist/url/postgres.js'
+
+const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-open-'))
+let redis: RedisServer
+let postgres: PostgresServer
+
+beforeAll(async () => {
+  redis = await startRedis({ password: 'sesame' })
+  postgres = await startPostgres()
+  for (const name of ['ioredis', 'redis']) {
+    mkdirSync(join(folder, name, 'node_modules'), { recursive: true })
+    symlinkSync(`${MODULES}${name}6`, join(folder, name, 'node_modules', name))
+  }
+})
+
+afterAll(async () => {
+  await redis.stop()
+  await postgres.remove()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function connections(): Promise<number> {
+  return (await redis.command('CLIENT', 'LIST')).split('name=holdfast ').length - 1
+}
+
+describe('openStore', () => {
+  it.each(['ioredis', 'redis'])('opens Redis with %s, and closes its connections', async (name) => {
+    const url = `redis://:sesame@127.0.0.1:${redis.port}/0`
+    const store = await openStore(url, { librariesOf: join(folder, name) })
+    const locks = createLocks(store)
+    await locks.mutex('a').run(async (lease) => expect(lease.token).toBeGreaterThan(0n))
+    expect(await connections()).toBeGreaterThan(0)
+    await locks.close()
+    await eventually('no connection is left', async () => (await connections()) === 0)
+  })
+
+  it('lets the store see that the server refuses the password', async () => {
+    const url = `redis://:wrong@127.0.0.1:${redis.port}/0`
+    const store = await openStore(url, { librariesOf: join(folder, 'ioredis') })
+    const locks = createLocks(store)
+    await expect(locks.mutex('a').acquire({ waitMs: 0 })).rejects.toMatchObject({
+      code: 'STORE_AUTH',
+    })
+    await locks.close()
+  })
+
+  it('opens PostgreSQL, and disposing of the store ends its pool', async () => {
+    const { pool } = await openPostgresPool(postgres.url)
+    await migratePostgres(pool)
+    await pool.end()
+    const store = await openStore(postgres.url)
+    const locks = createLocks(store)
+    const lease = await locks.mutex('a').acquire()
+    expect(await lease.release()).toBe('released')
+    await store[Symbol.asyncDispose]()
+    await expect(locks.mutex('a').acquire({ waitMs: 0 })).rejects.toMatchObject({
+      code: 'LOCKS_CLOSED',
+    })
+  })
+
+  it('opens a folder of this machine, and may be closed twice', async () => {
+    const store = await openStore(`embedded:${join(folder, 'locks')}`)
+    expect(store.name).toBe('embedded')
+    await store.close()
+    await store.close()
+  })
+
+  it('loads the code of no store before a URL names it', () => {
+    const reached = new Set<string>()
+    const visit = (file: string): void => {
+      if (reached.has(file)) return
+      reached.add(file)
+      const imports = readFileSync(file, 'utf8').matchAll(
+        /^(?:import|export) [^;]*?from '(\.[^']+)'/gm,
+      )
+      for (const [, path = ''] of imports) visit(join(dirname(file), path))
+    }
+    visit(fileURLToPath(new URL('../../dist/url/index.js', import.meta.url)))
+    expect(reached.size).toBeGreaterThan(10)
+    expect([...reached].filter((file) => /stores.\w+.(?:index|store)\.js$/.test(file))).toEqual([])
+  })
+
+  it('names the package that is missing, and how to install it', async () => {
+    await expect(loadFirst('mysql', ['no-such-mysql/promise'], folder)).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message:
+        'mysql: URLs need the package "no-such-mysql", which is not installed. Run: npm install no-such-mysql',
+    })
+  })
+
+  it.each([undefined, null, 1, {}, new URL('redis://h')])('refuses %s', async (url) => {
+    await expect(openStore(url as string)).rejects.toBeInstanceOf(LockUsageError)
+  })
+
+  it.each(['memory:', 'gopher://h', 'no url', 'redis://a,b', 'etcd://', 'zk:'])(
+    'refuses %s',
+    async (url) => {
+      await expect(openStore(url)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    },
+  )
+
+  it.each([
+    'redis://app:hunter2@',
+    'redis://app:x?hunter2@h',
+    'postgres://app:hunter2@/db',
+    'mysql://app:hunter2@h/db?schema=s',
+    'etcd://app:x?hunter2@h',
+    'zk://app:x/hunter2@h',
+    'gopher://app:hunter2@h',
+    '//app:hunter2@h',
+  ])('shows nothing of the password when it refuses %s', async (url) => {
+    const error = (await openStore(url).catch((thrown: unknown) => thrown)) as Error
+    expect(error).toBeInstanceOf(LockUsageError)
+    expect(`${error.message}${error.stack}${JSON.stringify(error)}`).not.toContain('hunter2')
+  })
+})
