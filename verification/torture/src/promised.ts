@@ -11,7 +11,7 @@ export const PROPERTIES = {
   tokens: 'each grant has a larger token than all before it',
   held: '`held` is never true when the lease is over',
   'loss-announced':
-    'the signal announces a loss by the deadline, or in the first turns of a process that was stopped',
+    'the signal announces a loss by the deadline, or in the first ticks of a process that was stopped',
   release: '`released` is answered only if the lease lasted until then',
   counter: 'the resource that checks tokens loses no increment and accepts no late write',
   forgotten: 'a lease that the server has lost is never renewed',

@@ -25,7 +25,7 @@ export interface Operation {
   readonly waitMs: number
   /** The caller gives up the wait by its signal after so long. */
   readonly abortMs: number | undefined
-  /** Do no work at all: hand-offs in one turn of the event loop are where order goes wrong. */
+  /** Do no work at all: hand-offs in one tick are where order goes wrong. */
   readonly idle: boolean
   readonly workMs: number
   readonly renew: boolean

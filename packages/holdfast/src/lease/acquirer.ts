@@ -61,7 +61,7 @@ export class Acquirer {
     return this.#queues.find(this.#queueKey)?.failure
   }
 
-  /** Waits for a lease. Without a promise where the store grants it in the same turn. */
+  /** Waits for a lease. Without a promise where the store grants it in the same tick. */
   acquire(options: AcquireOptions = NO_OPTIONS): HeldLease | Promise<HeldLease> {
     const limits = this.#limits(options)
     // Before the first run of the process no context holds a lock.

@@ -71,7 +71,7 @@ test('a hand-off inside one client is one request', async () => {
   expect((await requests()) - before).toBe(1)
 })
 
-test('what is asked for in one turn of the event loop is one request, and each has its own answer', async () => {
+test('what is asked for in one tick is one request, and each has its own answer', async () => {
   const store = open()
   const semaphore = makeClaim({ lock: 'turn-3', kind: 'semaphore', capacity: 2, weight: 1 })
   expect(await store.attempt(semaphore, QUEUE)).toMatchObject({ outcome: 'granted' })

@@ -103,7 +103,7 @@ async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<
     return surprises(report) ? EXIT.internal : EXIT.ok
   } catch (error) {
     // What fails because everything is being stopped is no news. A signal that came while a server
-    // was being set up, which is done in one step, is heard in the next turn.
+    // was being set up, which is done in one step, is heard in the next tick.
     await new Promise((resolve) => void setImmediate(resolve))
     if (signals.code === undefined) throw error
     await signals.ended

@@ -15,7 +15,7 @@ export class Claimants {
   readonly #served = new Set<string>()
   #asking: Asker | undefined
 
-  /** Runs `ask` so that a claim which it makes in this very turn is known to be of this asker. */
+  /** Runs `ask` so that a claim which it makes in this very tick is known to be of this asker. */
   asking<T>(asker: Asker, ask: () => T): T {
     this.#present.delete(nameOf(asker))
     this.#asking = asker

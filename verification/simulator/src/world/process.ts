@@ -76,7 +76,7 @@ export class Process implements Clock {
     return timer
   }
 
-  /** At the end of this turn of the event loop; a stop or a kill may come in between. */
+  /** At the end of this tick; a stop or a kill may come in between. */
   atTickEnd(work: () => void): void {
     this.#agenda.after(0, () => this.receive(work))
   }
@@ -101,7 +101,7 @@ export class Process implements Clock {
     this.#late = []
     this.#inbox = []
     this.onWake()
-    // Each in a turn of its own, so that promises settle in between; a second stop catches what is
+    // Each in a tick of its own, so that promises settle in between; a second stop catches what is
     // left.
     for (const timer of late) this.#arm(timer)
     for (const handle of inbox) this.#agenda.after(0, () => this.receive(handle))

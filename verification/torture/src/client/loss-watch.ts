@@ -2,16 +2,16 @@
 import type { Belief } from '@holdfast/workload'
 import { nowNs, type Log } from './log.js'
 
-/** How many turns of the event loop after its deadline a loss must have been announced. */
-const TURNS_TO_ANNOUNCE = 2
-/** By how much a timer may be late beyond its turn, in nanoseconds. */
+/** How many ticks after its deadline a loss must have been announced. */
+const TICKS_TO_ANNOUNCE = 2
+/** By how much a timer may be late, in nanoseconds. */
 const LATE_TIMER_NS = 10_000_000n
 
 export class LossWatch {
   readonly #belief: Belief
   readonly #log: Log
   #announced = false
-  #turnsAfter = 0
+  #ticksAfter = 0
   #deadlineNs = 0n
 
   constructor(belief: Belief, log: Log) {
@@ -22,14 +22,14 @@ export class LossWatch {
     else signal.addEventListener('abort', () => this.#aborted(), { once: true })
   }
 
-  /** Called at each turn of the event loop's clock. */
-  turn(): void {
+  /** Called in each tick of the timer. */
+  tick(): void {
     const { isOver, deadlineNs, key, actor } = this.#belief
-    if (this.#deadlineNs !== deadlineNs) this.#turnsAfter = 0
+    if (this.#deadlineNs !== deadlineNs) this.#ticksAfter = 0
     this.#deadlineNs = deadlineNs
     if (isOver || this.#announced || nowNs() < deadlineNs + LATE_TIMER_NS) return
-    this.#turnsAfter += 1
-    if (this.#turnsAfter !== TURNS_TO_ANNOUNCE + 1) return
+    this.#ticksAfter += 1
+    if (this.#ticksAfter !== TICKS_TO_ANNOUNCE + 1) return
     const lateMs = Number(nowNs() - deadlineNs) / 1e6
     const message = `"${key}" was over for ${actor} since ${lateMs.toFixed(1)} ms, and its signal did not tell.`
     this.#log.breach({ property: 'loss-announced', key, message })

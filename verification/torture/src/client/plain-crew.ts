@@ -94,7 +94,7 @@ export async function startPlainCrew(assignment: Assignment, log: Log): Promise<
     const name = `c${index}.${String.fromCharCode(97 + number)}`
     return new PlainActor(name, Dice.named(seed, `${name} ${generation}`), log, resource, subject)
   })
-  let turns: NodeJS.Timeout | undefined
+  let poll: NodeJS.Timeout | undefined
   return {
     ended: Promise.all(actors.map((actor) => actor.run())).then(() => undefined),
     counts: () => ({
@@ -104,15 +104,15 @@ export async function startPlainCrew(assignment: Assignment, log: Log): Promise<
     }),
     drain: () => actors.forEach((actor) => (actor.closing = true)),
     whenHolding(tell) {
-      clearInterval(turns)
-      turns = setInterval(() => {
+      clearInterval(poll)
+      poll = setInterval(() => {
         if (!actors.some(({ atWork }) => atWork)) return
-        clearInterval(turns)
+        clearInterval(poll)
         tell()
       }, 5)
     },
     close() {
-      clearInterval(turns)
+      clearInterval(poll)
       subject.close()
       resource.close()
       return Promise.resolve()

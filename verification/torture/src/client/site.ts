@@ -49,7 +49,7 @@ export class Site implements Environment {
   readonly #targets: Targets
   readonly #holdings = new Map<Belief, Holding>()
   readonly #recorders = new Map<string, Recorder>()
-  readonly #turns: NodeJS.Timeout
+  readonly #ticker: NodeJS.Timeout
   #tellOfHold: (() => void) | undefined
 
   constructor(
@@ -73,8 +73,8 @@ export class Site implements Environment {
     library.onLockEvent('error', ({ lock: key, claimId: claim, during, error }) =>
       log.background({ key, claim, during, error: describe(error) }),
     )
-    this.#turns = setInterval(() => {
-      for (const { watch } of this.#holdings.values()) watch.turn()
+    this.#ticker = setInterval(() => {
+      for (const { watch } of this.#holdings.values()) watch.tick()
       this.#tellOfHolds()
     }, TURN_MS)
   }
@@ -152,7 +152,7 @@ export class Site implements Environment {
   }
 
   end(): void {
-    clearInterval(this.#turns)
+    clearInterval(this.#ticker)
     this.resource.close()
   }
 

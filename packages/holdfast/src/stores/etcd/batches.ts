@@ -1,5 +1,5 @@
 /**
- * Transactions that were asked for in one turn of the event loop travel in one: etcd agrees on it
+ * Transactions that were asked for in one tick travel in one: etcd agrees on it
  * once, however many it holds.
  *
  * etcd judges the conditions of all transactions inside a transaction before any of them changes

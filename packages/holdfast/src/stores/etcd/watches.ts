@@ -76,7 +76,7 @@ export class Watches {
     try {
       const stream = await this.#connection.stream(METHODS.watch, {
         message: (bytes) => this.#take(bytes),
-        // Never before the next turn of the event loop.
+        // Never before the next tick.
         over: () => this.#broken(stream),
       })
       this.#stream = stream

@@ -31,7 +31,7 @@ import { listQueues, removeNode, removeNowOrLater } from './tree.js'
 import { setData } from './wire/messages.js'
 
 /**
- * From this number of looks in one turn on, waiters do not read their own entries as long as they
+ * From this number of looks in one tick on, waiters do not read their own entries as long as they
  * have to wait.
  */
 const FEWEST_BRIEF = 8

@@ -4,7 +4,7 @@
  * the process: a statement, and also the COMMIT or ROLLBACK that the library sends when the work
  * ends. So the library never learns of that end, and sends nothing.
  */
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as afterTick } from 'node:timers/promises'
 import { Access, accessOf, revocable } from './revocable.js'
 
 /** In a box, since the library awaits the elements of a list that is returned. */
@@ -30,8 +30,8 @@ export function untilOver<Tx extends object, T>(
       await Promise.allSettled([working])
       // When the connection breaks, statements in flight fail first, and the transaction fails one
       // tick later.
-      await turn()
-      await turn()
+      await afterTick()
+      await afterTick()
       if (!access.refusal) {
         if (!outer) access.end()
         return { result: await working }

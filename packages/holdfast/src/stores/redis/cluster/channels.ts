@@ -122,7 +122,7 @@ export class Channels implements Subscriptions {
     this.#router.ownerOf(channel.slot).then(
       (member) => {
         if (!this.#isWanted(channel) || channel.subscriber !== undefined) return
-        // Its slots went to another one in this very turn.
+        // Its slots went to another one in this very tick.
         if (member.isRetired) this.#attachLater(channel)
         else this.#subscribe(channel, this.#subscriberOf(member))
       },
