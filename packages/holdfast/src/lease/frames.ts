@@ -29,7 +29,7 @@ export interface Enterable {
 }
 
 /** A nested run that waits until its siblings leave the frame. */
-export interface Turn {
+export interface NestedWait {
   readonly wait: Wait<void>
   readonly exclusive: boolean
 }
@@ -45,7 +45,7 @@ export class Frame {
   /** The nested runs that run inside this frame, where the frame has the whole lock. */
   readonly inside = { readers: 0, writer: false }
   /** Siblings that wait for their turn, in the order of the calls. */
-  readonly queue: Turn[] = []
+  readonly queue: NestedWait[] = []
 
   constructor(client: object, lease: Enterable, reads: boolean, outer: Frame | undefined) {
     this.client = client

@@ -14,7 +14,7 @@ import {
   type Enterable,
   type Frame,
 } from './frames.js'
-import type { Turn } from './frames.js'
+import type { NestedWait } from './frames.js'
 import { HeldLease } from './held-lease.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
@@ -127,7 +127,7 @@ async function waitForTurn(
   }
   limits.signal?.throwIfAborted()
   const wait = new Wait<void>(services.runtime, template.lock, startedMs, limits)
-  const place: Turn = { wait, exclusive }
+  const place: NestedWait = { wait, exclusive }
   wait.onGiveUp = () => {
     frame.queue.splice(frame.queue.indexOf(place), 1)
     serveTurns(frame)
