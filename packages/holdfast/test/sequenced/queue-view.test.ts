@@ -1,6 +1,6 @@
 /** A queue that is read once decides as the sum of all weights does, claim by claim. */
 import { expect, test } from 'vitest'
-import { QueueView, type QueuePlace } from '../../dist/stores/sequenced/queue-view.js'
+import { QueueView, type QueueMember } from '../../dist/stores/sequenced/queue-view.js'
 import { everyoneHolds, mayGo, standingOf } from '../../dist/stores/sequenced/queue-rule.js'
 import { CAPACITY_ALL, type Claim } from '../../dist/store/contract.js'
 
@@ -15,7 +15,7 @@ function numbers(seed: number): (below: number) => number {
   }
 }
 
-const place = (key: number, weight: number, isWriter = false): QueuePlace => ({
+const member = (key: number, weight: number, isWriter = false): QueueMember => ({
   key: `k${key}`,
   weight,
   isWriter,
@@ -25,13 +25,13 @@ test('permits: a waiter goes when the sum of all weights before it lets it', () 
   for (let seed = 1; seed <= 300; seed += 1) {
     const below = numbers(seed)
     const capacity = 1 + below(6)
-    const places = Array.from({ length: below(12) + 1 }, (_, key) =>
-      place(key, 1 + below(capacity)),
+    const members = Array.from({ length: below(12) + 1 }, (_, key) =>
+      member(key, 1 + below(capacity)),
     )
-    const view = new QueueView(places)
-    for (const [number, { key, weight }] of places.entries()) {
+    const view = new QueueView(members)
+    for (const [number, { key, weight }] of members.entries()) {
       const claim: Weighed = { kind: 'semaphore', capacity, weight }
-      const all = places.slice(0, number)
+      const all = members.slice(0, number)
       const sum = all.reduce((total, one) => total + one.weight, 0)
       const standing = view.before(key, claim)
       if (!standing) throw new Error('It is not in the queue.')
@@ -49,14 +49,14 @@ test('readers and writers: a reader goes when no writer before it excludes it, a
     const below = numbers(seed)
     // Writers that were downgraded have held, so they stand at the beginning.
     const lowered = below(3)
-    const places = Array.from({ length: below(10) + 1 }, (_, key) => {
+    const members = Array.from({ length: below(10) + 1 }, (_, key) => {
       const isWriter = below(2) === 0
-      return place(key, isWriter && key >= lowered ? CAPACITY_ALL : 1, isWriter)
+      return member(key, isWriter && key >= lowered ? CAPACITY_ALL : 1, isWriter)
     })
-    const view = new QueueView(places)
-    for (const [number, { key, weight }] of places.entries()) {
+    const view = new QueueView(members)
+    for (const [number, { key, weight }] of members.entries()) {
       const claim: Weighed = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight }
-      const all = places.slice(0, number)
+      const all = members.slice(0, number)
       const excludes = all.some((one) => one.isWriter && one.weight === CAPACITY_ALL)
       const standing = view.before(key, claim)
       if (!standing) throw new Error('It is not in the queue.')
@@ -66,6 +66,6 @@ test('readers and writers: a reader goes when no writer before it excludes it, a
 })
 
 test('an entry that is not in the queue has no standing', () => {
-  const view = new QueueView([place(1, 1)])
+  const view = new QueueView([member(1, 1)])
   expect(view.before('k2', { kind: 'semaphore', capacity: 2, weight: 1 })).toBeUndefined()
 })

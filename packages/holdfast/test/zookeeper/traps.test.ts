@@ -223,7 +223,7 @@ test.each([
     after(() => port.close(0))
     const wait = (changed: () => void): PortWatch =>
       port.watch(
-        { places: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false },
+        { predecessors: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false },
         changed,
       )
     let calls = 0

@@ -194,8 +194,10 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return succeeded
   }
 
-  watch({ places, moment, onlyGone }: Watched, changed: () => void): PortWatch {
-    const removers = places.map(({ key }) => this.#watches.add(key, moment, onlyGone, changed))
+  watch({ predecessors, moment, onlyGone }: Watched, changed: () => void): PortWatch {
+    const removers = predecessors.map(({ key }) =>
+      this.#watches.add(key, moment, onlyGone, changed),
+    )
     return {
       close: () => {
         for (const remove of removers) remove()

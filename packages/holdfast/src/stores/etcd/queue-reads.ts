@@ -8,7 +8,7 @@
  */
 import type { Claim } from '../../store/contract.js'
 import type { Entry, LookedAt, Standing, Waits } from '../sequenced/port.js'
-import { QueueView, type QueuePlace } from '../sequenced/queue-view.js'
+import { QueueView, type QueueMember } from '../sequenced/queue-view.js'
 import { mayGo } from '../sequenced/queue-rule.js'
 import { SharedReads } from '../sequenced/shared-reads.js'
 import { capacityOf, isWriterKey, queueOf } from './keys.js'
@@ -98,13 +98,13 @@ export class QueueReads {
     const weights = await this.#weigh(queue, this.#remember(lock, queue))
     const weightOf = (kv: KeyValue): number =>
       weights.get(weightKey(kv)) ?? (isWriterKey(kv.key) ? Infinity : 1)
-    const places = queue.map((kv): QueuePlace => ({
+    const members = queue.map((kv): QueueMember => ({
       key: kv.key,
       weight: weightOf(kv),
       isWriter: isWriterKey(kv.key),
     }))
     return {
-      view: new QueueView(places),
+      view: new QueueView(members),
       entries: new Map(queue.map((kv) => [kv.key, kv])),
       moment: revision,
     }

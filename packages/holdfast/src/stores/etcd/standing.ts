@@ -1,5 +1,5 @@
 /** What stands before an entry, as ranges of etcd. */
-import type { Place, Standing } from '../sequenced/port.js'
+import type { Predecessor, Standing } from '../sequenced/port.js'
 import { standingOf } from '../sequenced/queue-rule.js'
 import { rivals } from './keys.js'
 import { op, type KeyValue, type RangeOptions } from './messages.js'
@@ -33,13 +33,13 @@ export function standingFrom(
   claim: Weighed,
   [last = [], oldest = last]: readonly (readonly KeyValue[])[],
 ): Omit<Standing, 'moment'> {
-  const places = asPlaces(oldest)
-  const [end] = asPlaces(last)
-  if (end && places.at(-1)?.key !== end.key) places.push(end)
-  return standingOf(claim, places)
+  const predecessors = asPredecessors(oldest)
+  const [end] = asPredecessors(last)
+  if (end && predecessors.at(-1)?.key !== end.key) predecessors.push(end)
+  return standingOf(claim, predecessors)
 }
 
-function asPlaces(found: readonly KeyValue[]): Place[] {
+function asPredecessors(found: readonly KeyValue[]): Predecessor[] {
   return found.map(({ key, value }) => ({
     key,
     weight: decodeValue(value)?.data.weight ?? Infinity,

@@ -31,8 +31,8 @@ export interface PortSession {
  */
 export type Exactness = 'exact' | 'or longer'
 
-/** An entry of a queue, as much of it as decides who may go. */
-export interface Place {
+/** An entry before another one, as much of it as decides whether that one may go. */
+export interface Predecessor {
   readonly key: string
   readonly weight: number
 }
@@ -51,7 +51,7 @@ export interface Entry {
 /** What stands before an entry. */
 export interface Standing {
   /** The entries before it that are worth watching, the oldest first: see `standingOf`. */
-  readonly before: readonly Place[]
+  readonly before: readonly Predecessor[]
   /** What the entries before it weigh. Where that exceeds the capacity, it may be more. */
   readonly weight: number
   /**
@@ -145,12 +145,12 @@ export interface QueuesPage {
 }
 
 export interface Watched {
-  readonly places: readonly Place[]
+  readonly predecessors: readonly Predecessor[]
   readonly moment: bigint
   /** Whether it matters only that one of them goes, and not that it is granted or gets lighter. */
   readonly onlyGone: boolean
   /**
-   * Whether the place waits itself: then its grant matters. Services without moments must not miss
+   * Whether the predecessor waits itself: then its grant matters. Services without moments must not miss
    * an earlier one.
    */
   readonly waits: boolean
@@ -196,7 +196,7 @@ export interface SequencedPort<S extends PortSession = PortSession> {
   /** Removes an entry of another client, and leaves the reason where the service can. */
   evict(entry: Entry, data: EntryData, reason: string | undefined): Promise<boolean>
   /**
-   * Calls back once when one of the places has changed or gone after the moment; spurious calls are
+   * Calls back once when a predecessor has changed or gone after the moment; spurious calls are
    * allowed.
    */
   watch(watched: Watched, changed: () => void): PortWatch

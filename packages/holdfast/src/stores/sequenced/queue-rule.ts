@@ -7,7 +7,7 @@
  * hold from then on.
  */
 import type { Claim } from '../../store/contract.js'
-import type { Place, Standing } from './port.js'
+import type { Predecessor, Standing } from './port.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight'>
 
@@ -21,22 +21,22 @@ export function mayGo(claim: Weighed, { weight }: Pick<Standing, 'weight'>): boo
 }
 
 /**
- * Describes what stands before a claim, with as few places to watch as can let it in, so that a
- * release wakes one waiter and not all.
+ * Describes what stands before a claim, with as few predecessors to watch as can let it in, so that
+ * a release wakes one waiter and not all.
  *
- * - A claim that wants everything can only go when nothing is before it: it watches the last place,
- *   and looks again.
+ * - A claim that wants everything can only go when nothing is before it: it watches the last
+ *   predecessor, and looks again.
  * - The first waiter can go when any of the holders leaves: it watches all of them.
  * - A waiter behind it must learn that the one before was granted, not only that it left: granted
  *   waiters of a semaphore write that into their entry.
  *
- * @param before places before the claim, the oldest first
+ * @param before predecessors before the claim, the oldest first
  * @param weight the sum of their weights; may be too small where it exceeds the capacity in any
  * case
  */
 export function standingOf(
   claim: Weighed,
-  before: readonly Place[],
+  before: readonly Predecessor[],
   weight = weightOf(before),
 ): Omit<Standing, 'moment'> {
   const last = before.at(-1)
@@ -52,6 +52,6 @@ export function everyoneHolds(
   return weight <= capacity
 }
 
-function weightOf(places: readonly Place[]): number {
-  return places.reduce((sum, { weight }) => sum + weight, 0)
+function weightOf(predecessors: readonly Predecessor[]): number {
+  return predecessors.reduce((sum, { weight }) => sum + weight, 0)
 }

@@ -5,35 +5,35 @@
  * thousands of waiters of one client would read a queue of thousands each second.
  */
 import type { Claim } from '../../store/contract.js'
-import type { Place, Standing } from './port.js'
+import type { Predecessor, Standing } from './port.js'
 import { standingOf, wantsAll } from './queue-rule.js'
 
-export interface QueuePlace extends Place {
+export interface QueueMember extends Predecessor {
   /** Whether it excludes all others: a mutex or a writer, also one that was downgraded since. */
   readonly isWriter: boolean
 }
 
 export class QueueView {
   /** The oldest first. */
-  readonly places: readonly QueuePlace[]
-  /** The weight of all places before each place. */
+  readonly members: readonly QueueMember[]
+  /** The weight of all members before each member. */
   readonly #weightBefore: readonly number[]
-  /** The number of the last writer before each place, or -1. */
+  /** The number of the last writer before each member, or -1. */
   readonly #writerBefore: readonly number[]
   readonly #numbers = new Map<string, number>()
 
-  constructor(places: readonly QueuePlace[]) {
-    this.places = places
+  constructor(members: readonly QueueMember[]) {
+    this.members = members
     const weightBefore: number[] = []
     const writerBefore: number[] = []
     let weight = 0
     let writer = -1
-    for (const [number, place] of places.entries()) {
-      this.#numbers.set(place.key, number)
+    for (const [number, member] of members.entries()) {
+      this.#numbers.set(member.key, number)
       weightBefore.push(weight)
       writerBefore.push(writer)
-      weight += place.weight
-      if (place.isWriter) writer = number
+      weight += member.weight
+      if (member.isWriter) writer = number
     }
     this.#weightBefore = weightBefore
     this.#writerBefore = writerBefore
@@ -52,11 +52,11 @@ export class QueueView {
     if (number === undefined) return undefined
     const weight = this.#weightBefore[number] ?? 0
     if (wantsAll(claim))
-      return standingOf(claim, this.places.slice(Math.max(0, number - 1), number), weight)
+      return standingOf(claim, this.members.slice(Math.max(0, number - 1), number), weight)
     if (claim.kind === 'semaphore') {
-      // Above the capacity only the last place matters.
+      // Above the capacity only the last member matters.
       const first = weight > claim.capacity ? number - 1 : 0
-      return standingOf(claim, this.places.slice(first, number), weight)
+      return standingOf(claim, this.members.slice(first, number), weight)
     }
     const writer = this.lastWriter(key)
     return standingOf(claim, writer ? [writer] : [])
@@ -66,8 +66,8 @@ export class QueueView {
    * The last writer before an entry, which alone decides for a reader: should it have been
    * downgraded, it has held, and no other writer before it can still wait.
    */
-  lastWriter(key: string): QueuePlace | undefined {
+  lastWriter(key: string): QueueMember | undefined {
     const number = this.#numbers.get(key)
-    return number === undefined ? undefined : this.places[this.#writerBefore[number] ?? -1]
+    return number === undefined ? undefined : this.members[this.#writerBefore[number] ?? -1]
   }
 }

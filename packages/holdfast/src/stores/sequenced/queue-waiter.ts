@@ -147,8 +147,8 @@ export class QueueWaiter<S extends PortSession> {
 
   #follow(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): void {
     const { claim, standing } = queueEntry
-    const places = standing.before
-    const watched = places.map(({ key }) => key).join('\n')
+    const predecessors = standing.before
+    const watched = predecessors.map(({ key }) => key).join('\n')
     if (queueEntry.watch && queueEntry.watched === watched) return
     queueEntry.stopWatching()
     queueEntry.watched = watched
@@ -163,7 +163,7 @@ export class QueueWaiter<S extends PortSession> {
     const stopStanding = onlyGone
       ? neighbours.stand(watched, { go: () => this.#handedOver(record, queueEntry), look: moved })
       : undefined
-    const watch = port.watch({ places, moment, onlyGone, waits }, () => {
+    const watch = port.watch({ predecessors, moment, onlyGone, waits }, () => {
       if (!neighbours.isLeaving(watched)) moved()
     })
     queueEntry.watch = {

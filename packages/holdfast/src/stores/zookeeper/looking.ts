@@ -1,7 +1,7 @@
 /** Reading a queue: where an entry stands, and what stands before it. */
 import type { Claim } from '../../store/contract.js'
 import { decodeEntry } from '../sequenced/entry.js'
-import type { Look, LookedAt, Place, Standing, Waits } from '../sequenced/port.js'
+import type { Look, LookedAt, Predecessor, Standing, Waits } from '../sequenced/port.js'
 import { mayGo, standingOf, wantsAll } from '../sequenced/queue-rule.js'
 import { decodeNode } from './node-data.js'
 import { parentOf, queueOf } from './nodes.js'
@@ -92,7 +92,7 @@ export async function standingIn(
 /** Undefined when the entry has gone. */
 async function readWeight(
   session: ZooKeeperSession,
-  { key, weight }: Place,
+  { key, weight }: Predecessor,
 ): Promise<number | undefined> {
   const node = await readNode(session, key)
   return node && (decodeEntry(node.text)?.weight ?? weight)

@@ -10,7 +10,7 @@ import type {
   Exactness,
   Look,
   LookedAt,
-  Place,
+  Predecessor,
   PortWatch,
   QueuesPage,
   SequencedPort,
@@ -161,11 +161,11 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       close()
       changed()
     }
-    const on = (place: Place, session: ZooKeeperSession): boolean => {
-      if (open) sessions.set(place.key, session)
+    const on = (predecessor: Predecessor, session: ZooKeeperSession): boolean => {
+      if (open) sessions.set(predecessor.key, session)
       return open
     }
-    for (const place of watched.places) void this.#watch(place, watched, on, once)
+    for (const predecessor of watched.predecessors) void this.#watch(predecessor, watched, on, once)
     return { close }
   }
 
@@ -186,18 +186,18 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
    * @param on notes the session that is about to watch; returns whether the watch is still wanted
    */
   async #watch(
-    place: Place,
+    predecessor: Predecessor,
     { onlyGone, waits }: Watched,
-    on: (place: Place, session: ZooKeeperSession) => boolean,
+    on: (predecessor: Predecessor, session: ZooKeeperSession) => boolean,
     changed: () => void,
   ): Promise<void> {
     try {
       const session = await this.#sessions.any()
-      if (!on(place, session)) return
-      const data = decodeEntry(await session.watch(place.key, changed))
+      if (!on(predecessor, session)) return
+      const data = decodeEntry(await session.watch(predecessor.key, changed))
       // It may have changed between the look and the watch.
       if (onlyGone || !data) return
-      if (data.weight !== place.weight || (waits && data.grantedMs !== undefined)) changed()
+      if (data.weight !== predecessor.weight || (waits && data.grantedMs !== undefined)) changed()
     } catch (error) {
       // What may not be read cannot be watched, and a look, which need not read it, would lead here
       // again at once, and so on without end. The heartbeats of the waiter find out that it is its

@@ -3,9 +3,9 @@
  * time. Requests of one session are answered in their order, so the list shows every entry that was
  * made on it before it was asked for.
  */
-import type { Place } from '../sequenced/port.js'
+import type { Predecessor } from '../sequenced/port.js'
 import { SharedReads } from '../sequenced/shared-reads.js'
-import { QueueView, type QueuePlace } from '../sequenced/queue-view.js'
+import { QueueView, type QueueMember } from '../sequenced/queue-view.js'
 import { areAlike, checkShapes, parentOf, queueOf, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { childrenOf } from './tree.js'
@@ -29,7 +29,7 @@ export class NamedQueue {
     const parent = parentOf(lock)
     this.#children = new Set(children)
     this.view = new QueueView(
-      queue.map(({ name, weight, shape }): QueuePlace => ({
+      queue.map(({ name, weight, shape }): QueueMember => ({
         key: `${parent}/${name}`,
         weight,
         isWriter: shape === 'w',
@@ -47,7 +47,10 @@ export class NamedQueue {
   }
 
   /** What a writer weighs now, read once for all that want to know. */
-  weightOf(writer: Place, read: () => Promise<number | undefined>): Promise<number | undefined> {
+  weightOf(
+    writer: Predecessor,
+    read: () => Promise<number | undefined>,
+  ): Promise<number | undefined> {
     let weight = this.#weights.get(writer.key)
     if (!weight) this.#weights.set(writer.key, (weight = read()))
     return weight
