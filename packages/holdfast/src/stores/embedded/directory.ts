@@ -65,7 +65,7 @@ function homeFolder(): string {
  */
 export const FILES = 8
 
-export interface Place {
+export interface StateFolder {
   readonly directory: string
   /** Where the unix sockets of the processes are. */
   readonly sockets: string
@@ -75,16 +75,16 @@ export interface Place {
   readonly shared: boolean
 }
 
-/** One database file of a place. */
-export interface FilePlace extends Place {
+/** One database file of a folder. */
+export interface DatabaseFile extends StateFolder {
   readonly database: string
 }
 
-/** The database files of a place, in order. They need not exist yet. */
-export function filePlaces(place: Place): readonly FilePlace[] {
+/** The database files of a folder, in order. They need not exist yet. */
+export function databaseFiles(folder: StateFolder): readonly DatabaseFile[] {
   return Array.from({ length: FILES }, (_, index) => ({
-    ...place,
-    database: join(place.directory, `locks-${index}.db`),
+    ...folder,
+    database: join(folder.directory, `locks-${index}.db`),
   }))
 }
 
@@ -99,10 +99,10 @@ export function fileIndexOf(lock: string): number {
 }
 
 /** The folder as the options name it, not looked at yet. */
-export function choosePlace(
+export function chooseFolder(
   options: { readonly directory?: string; readonly system?: boolean },
   machine: Machine,
-): Place {
+): StateFolder {
   const { directory, system = false } = options
   // The text 'false' would count as true, and would not exclude users of their own folders.
   if (typeof system !== 'boolean') {
@@ -131,21 +131,22 @@ export function choosePlace(
 }
 
 /** Makes the folders where they are missing, and checks that SQLite and sockets can work there. */
-export function preparePlace(place: Place, machine: Machine): void {
+export function prepareFolder(folder: StateFolder, machine: Machine): void {
   try {
-    if (place.shared) prepareShared(place)
-    else for (const path of [place.directory, place.sockets]) makeFolder(path, 0o700)
+    if (folder.shared) prepareShared(folder)
+    else for (const path of [folder.directory, folder.sockets]) makeFolder(path, 0o700)
     // Another user may have made it since it was chosen.
-    if (dirname(place.sockets) !== place.directory) checkTemporary(place.sockets, place.directory)
+    if (dirname(folder.sockets) !== folder.directory)
+      checkTemporary(folder.sockets, folder.directory)
   } catch (error) {
-    throw isLockError(error) ? error : unusable(place, error)
+    throw isLockError(error) ? error : unusable(folder, error)
   }
   const network = NETWORK_FILE_SYSTEMS.get(
-    machine.fileSystemType?.(place.directory) ?? typeOf(place.directory),
+    machine.fileSystemType?.(folder.directory) ?? typeOf(folder.directory),
   )
   if (network !== undefined) {
     throw new StoreUnavailableError(
-      `The folder ${place.directory} is on a network file system (${network}), where SQLite cannot keep locks. ` +
+      `The folder ${folder.directory} is on a network file system (${network}), where SQLite cannot keep locks. ` +
         'Choose a folder on a local disk, or a store with a server for several machines.',
       { code: 'STORE_CONFIG', store: 'embedded' },
     )
@@ -153,13 +154,13 @@ export function preparePlace(place: Place, machine: Machine): void {
 }
 
 /** A typed error for a folder or file that cannot be used, saying what to do. */
-export function unusable(place: Place, cause: unknown): StoreUnavailableError {
+export function unusable(folder: StateFolder, cause: unknown): StoreUnavailableError {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  const advice = place.shared
+  const advice = folder.shared
     ? 'The folder for all users is made by root: run "holdfast doctor --system" as root once.'
     : 'Make the folder writable for this user, or choose another one.'
   return new StoreUnavailableError(
-    `The state folder ${place.directory} cannot be used: ${reason}. ${advice}`,
+    `The state folder ${folder.directory} cannot be used: ${reason}. ${advice}`,
     {
       code: 'STORE_CONFIG',
       store: 'embedded',
@@ -196,7 +197,7 @@ function makeWithThoseAbove(path: string, mode: number): void {
  * Makes the database readable for its owner alone, before SQLite makes it readable for all. Its log
  * gets the same rights.
  */
-export function makeDatabaseFile(path: string, { shared }: Place): void {
+export function makeDatabaseFile(path: string, { shared }: StateFolder): void {
   if (!shared) makeFile(path, 0o600)
 }
 
@@ -226,20 +227,20 @@ function makeFile(path: string, mode: number): void {
  * Linux refuses to open a file that another user made (fs.protected_regular), so none is made there
  * but the sockets.
  */
-function prepareShared(place: Place): void {
+function prepareShared(folder: StateFolder): void {
   const uid = process.getuid?.()
-  const databases = [place.layout, ...filePlaces(place).map(({ database }) => database)]
+  const databases = [folder.layout, ...databaseFiles(folder).map(({ database }) => database)]
   const files = databases.flatMap((path) => [path, `${path}-journal`])
   if (uid === undefined || uid === 0) {
-    makeFolder(place.directory, 0o755)
+    makeFolder(folder.directory, 0o755)
     // Like /tmp: every user may add files, and remove only their own.
-    makeFolder(place.sockets, 0o1777)
+    makeFolder(folder.sockets, 0o1777)
     for (const file of files) {
       makeFile(file, 0o666)
       if ((statSync(file).mode & 0o777) !== 0o666) chmodSync(file, 0o666)
     }
   }
-  for (const path of [place.sockets, ...files]) accessSync(path, constants.R_OK | constants.W_OK)
+  for (const path of [folder.sockets, ...files]) accessSync(path, constants.R_OK | constants.W_OK)
 }
 
 /** Beside the database, or under the temporary folder when that path is too long for a socket. */

@@ -5,7 +5,7 @@
 import { accessSync, constants } from 'node:fs'
 import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
-import { choosePlace, FILES, fileSystemName, preparePlace } from './directory.js'
+import { chooseFolder, FILES, fileSystemName, prepareFolder } from './directory.js'
 import { thisMachine, type Machine } from './machine.js'
 import { EmbeddedStore } from './store.js'
 
@@ -32,7 +32,7 @@ export interface EmbeddedStoreOptions {
  */
 export function embeddedStore(options: EmbeddedStoreOptions = {}): Store {
   const machine = machineOf(options)
-  return new EmbeddedStore(choosePlace(options, machine), machine)
+  return new EmbeddedStore(chooseFolder(options, machine), machine)
 }
 
 /**
@@ -68,20 +68,20 @@ export interface EmbeddedDiagnosis {
  */
 export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<EmbeddedDiagnosis> {
   const machine = machineOf(options)
-  const place = choosePlace(options, machine)
-  preparePlace(place, machine)
-  const store = new EmbeddedStore(place, machine)
+  const folder = chooseFolder(options, machine)
+  prepareFolder(folder, machine)
+  const store = new EmbeddedStore(folder, machine)
   try {
     const { engine, sqliteVersion, journal } = await store.describeDatabase()
     return {
-      directory: place.directory,
-      database: place.layout,
+      directory: folder.directory,
+      database: folder.layout,
       files: FILES,
       engine,
       sqliteVersion,
       journal,
-      fileSystem: fileSystemName(place.directory),
-      writable: isWritable(place.directory),
+      fileSystem: fileSystemName(folder.directory),
+      writable: isWritable(folder.directory),
       bootId: machine.bootId,
       clockMs: machine.monotonicMs(),
     }

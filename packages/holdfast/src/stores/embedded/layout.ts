@@ -8,7 +8,13 @@
  * processes never use different files.
  */
 import { StoreUnavailableError } from '../../errors.js'
-import { FILES, fileIndexOf, filePlaces, type FilePlace, type Place } from './directory.js'
+import {
+  FILES,
+  fileIndexOf,
+  databaseFiles,
+  type DatabaseFile,
+  type StateFolder,
+} from './directory.js'
 import { single, type Database } from './engine.js'
 import { writeFact } from './forgetting.js'
 import type { Machine } from './machine.js'
@@ -23,13 +29,13 @@ import {
 } from './schema.js'
 
 export class Layout {
-  readonly #place: Place
+  readonly #folder: StateFolder
   readonly #machine: Machine
   /** The layout file that was found to be right. */
   #checkedInode = 0n
 
-  constructor(place: Place, machine: Machine) {
-    this.#place = place
+  constructor(folder: StateFolder, machine: Machine) {
+    this.#folder = folder
     this.#machine = machine
   }
 
@@ -41,13 +47,14 @@ export class Layout {
    * @throws SQLite's own error while another process does the same; see `isBusy`.
    */
   check(): void {
-    const path = this.#place.layout
+    const path = this.#folder.layout
     const inode = inodeOf(path)
     if (inode !== 0n && inode === this.#checkedInode) return
-    const files = openFile(path, this.#place, this.#machine, (db, { version }) => {
+    const files = openFile(path, this.#folder, this.#machine, (db, { version }) => {
       // The next statement gives the file up again. The engine for Node 20 keeps what is closed
       // open for a while.
-      if (this.#place.shared) db.exec('PRAGMA journal_mode = persist; PRAGMA locking_mode = NORMAL')
+      if (this.#folder.shared)
+        db.exec('PRAGMA journal_mode = persist; PRAGMA locking_mode = NORMAL')
       if (version < VERSION) this.#make(db)
       const count = Number(single(db, "SELECT value FROM facts WHERE name = 'files'"))
       db.close()
@@ -86,15 +93,15 @@ export class Layout {
     const all = (table: string): readonly Row[] =>
       db.prepare(`SELECT * FROM ${table}`).all() as Row[]
     const [locks, stations, facts] = [all('locks'), all('stations'), all('facts')]
-    for (const [index, place] of filePlaces(this.#place).entries()) {
+    for (const [index, file] of databaseFiles(this.#folder).entries()) {
       const own = locks.filter(({ name }) => fileIndexOf(String(name)) === index)
-      this.#fill(place, { locks: own, stations, facts })
+      this.#fill(file, { locks: own, stations, facts })
     }
     db.exec('DROP TABLE locks; DROP TABLE stations; DROP TABLE facts')
   }
 
-  #fill(place: FilePlace, tables: Readonly<Record<string, readonly Row[]>>): void {
-    const { db } = openDatabase(place, this.#machine)
+  #fill(file: DatabaseFile, tables: Readonly<Record<string, readonly Row[]>>): void {
+    const { db } = openDatabase(file, this.#machine)
     try {
       db.exec('BEGIN IMMEDIATE')
       for (const [table, rows] of Object.entries(tables)) {
@@ -110,7 +117,7 @@ export class Layout {
 
   #otherLayout(files: number): StoreUnavailableError {
     return new StoreUnavailableError(
-      `${this.#place.directory} keeps its locks in ${files} files, and this Holdfast knows ${FILES}. ` +
+      `${this.#folder.directory} keeps its locks in ${files} files, and this Holdfast knows ${FILES}. ` +
         'Update Holdfast in this program, or give it a folder of its own.',
       { code: 'STORE_FORMAT', store: 'embedded' },
     )

@@ -1,6 +1,6 @@
 /** One database file of the folder, as one open store uses it. */
 import { existsSync } from 'node:fs'
-import type { FilePlace } from './directory.js'
+import type { DatabaseFile } from './directory.js'
 import type { Layout } from './layout.js'
 import type { SocketAddress } from './peer-socket.js'
 import type { Machine } from './machine.js'
@@ -16,13 +16,13 @@ export class LockFile {
   #registered = 0
 
   constructor(
-    place: FilePlace,
+    file: DatabaseFile,
     layout: Layout,
     machine: Machine,
     onPromotions: (promotions: readonly Promotion[]) => void,
   ) {
-    this.#path = place.database
-    this.transactions = new Transactions(place, layout, machine, onPromotions)
+    this.#path = file.database
+    this.transactions = new Transactions(file, layout, machine, onPromotions)
   }
 
   /** Returns whether a process has used this file. Opening it would make it. */

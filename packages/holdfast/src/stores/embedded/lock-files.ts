@@ -4,7 +4,7 @@
  */
 import type { InspectPage, LockInfo } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
-import { fileIndexOf, filePlaces, type Place } from './directory.js'
+import { fileIndexOf, databaseFiles, type StateFolder } from './directory.js'
 import { Layout } from './layout.js'
 import type { SocketAddress } from './peer-socket.js'
 import { addressesOf, LockFile } from './lock-file.js'
@@ -16,13 +16,13 @@ export class LockFiles {
   readonly all: readonly LockFile[]
 
   constructor(
-    place: Place,
+    folder: StateFolder,
     machine: Machine,
     onPromotions: (promotions: readonly Promotion[], file: LockFile) => void,
   ) {
-    const layout = new Layout(place, machine)
-    this.all = filePlaces(place).map((filePlace) => {
-      const file: LockFile = new LockFile(filePlace, layout, machine, (promotions) =>
+    const layout = new Layout(folder, machine)
+    this.all = databaseFiles(folder).map((databaseFile) => {
+      const file: LockFile = new LockFile(databaseFile, layout, machine, (promotions) =>
         onPromotions(promotions, file),
       )
       return file

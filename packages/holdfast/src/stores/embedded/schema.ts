@@ -9,10 +9,10 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { LockError, newerFormat, StoreUnavailableError } from '../../errors.js'
 import {
   makeDatabaseFile,
-  preparePlace,
+  prepareFolder,
   unusable,
-  type FilePlace,
-  type Place,
+  type DatabaseFile,
+  type StateFolder,
 } from './directory.js'
 import {
   BUSY,
@@ -64,16 +64,16 @@ export interface OpenedDatabase {
  * is changed then.
  * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
  */
-export function openDatabase(place: FilePlace, machine: Machine): OpenedDatabase {
-  return openFile(place.database, place, machine, (db, header) => {
+export function openDatabase(file: DatabaseFile, machine: Machine): OpenedDatabase {
+  return openFile(file.database, file, machine, (db, header) => {
     const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
-    const journal = chooseJournal(db, header, sqliteVersion, place)
-    if (place.shared) db.exec('PRAGMA locking_mode = NORMAL')
+    const journal = chooseJournal(db, header, sqliteVersion, file)
+    if (file.shared) db.exec('PRAGMA locking_mode = NORMAL')
     // Looks before it writes: a process that stopped while it writes to this file does not keep
     // others from reading it.
     if (header.version < VERSION || isOfEarlierBoot(db, machine)) createTables(db, machine)
     forgetWhatIsDue(db, machine)
-    return { db, engine: findEngine().name, sqliteVersion, journal, inode: inodeOf(place.database) }
+    return { db, engine: findEngine().name, sqliteVersion, journal, inode: inodeOf(file.database) }
   })
 }
 
@@ -86,15 +86,15 @@ export function openDatabase(place: FilePlace, machine: Machine): OpenedDatabase
  */
 export function openFile<R>(
   path: string,
-  place: Place,
+  folder: StateFolder,
   machine: Machine,
   prepare: (db: Database, header: Header) => R,
 ): R {
-  preparePlace(place, machine)
+  prepareFolder(folder, machine)
   const engine = findEngine()
   let db: Database | undefined
   try {
-    makeDatabaseFile(path, place)
+    makeDatabaseFile(path, folder)
     db = engine.open(path)
     // Each commit writes whole pages, and the row of a lock is small. Counts for a new file only.
     db.exec('PRAGMA page_size = 1024')
@@ -103,14 +103,14 @@ export function openFile<R>(
     // What a killed process left in the journal is undone by the first look. In this mode the
     // journal is then blanked; in the normal one it would be deleted, and among several users only
     // root could make it again.
-    if (place.shared) db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    if (folder.shared) db.exec('PRAGMA locking_mode = EXCLUSIVE')
     const header = readHeader(db)
     checkOurs(header, path)
     return prepare(db, header)
   } catch (error) {
     db?.close()
     // Others are opening it too, or writing: the caller waits, without holding up the event loop.
-    throw isBusy(error) ? error : explain(error, place, path)
+    throw isBusy(error) ? error : explain(error, folder, path)
   }
 }
 
@@ -119,7 +119,7 @@ export function inodeOf(path: string): bigint {
 }
 
 /** Returns what went wrong with a file of the folder as a typed error that says what to do. */
-export function explain(error: unknown, place: Place, path: string): LockError {
+export function explain(error: unknown, folder: StateFolder, path: string): LockError {
   if (error instanceof LockError) return error
   const code = resultCode(error)
   if (code === NOT_A_DATABASE || code === CORRUPT) {
@@ -148,11 +148,11 @@ export function explain(error: unknown, place: Place, path: string): LockError {
     (error as NodeJS.ErrnoException | null)?.code === 'ENOSPC'
   ) {
     return new StoreUnavailableError(
-      `The disk with ${place.directory} is full, or it fails. Make room and try again.`,
+      `The disk with ${folder.directory} is full, or it fails. Make room and try again.`,
       { store: 'embedded', cause: error },
     )
   }
-  return unusable(place, error)
+  return unusable(folder, error)
 }
 
 /** Whether a file is there that this process may read and write. */
@@ -221,12 +221,12 @@ function chooseJournal(
   db: Database,
   header: Header,
   sqliteVersion: string,
-  place: FilePlace,
+  file: DatabaseFile,
 ): string {
   db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
   const safe = compareVersions(sqliteVersion, WAL_SAFE) >= 0
   const wanted =
-    safe && !place.shared && (header.tables === 0 || header.journal === 'wal') ? 'wal' : 'persist'
+    safe && !file.shared && (header.tables === 0 || header.journal === 'wal') ? 'wal' : 'persist'
   if (header.journal === wanted) return wanted
   try {
     return String(single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode'))
@@ -235,7 +235,7 @@ function chooseJournal(
     // full.
     if (safe || !isBusy(error)) throw error
     throw new StoreUnavailableError(
-      `SQLite ${sqliteVersion} can damage ${place.database} while newer ones use it. Update Node, or use another folder.`,
+      `SQLite ${sqliteVersion} can damage ${file.database} while newer ones use it. Update Node, or use another folder.`,
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },
     )
   }

@@ -27,7 +27,7 @@ import type {
 import { renewEach } from '../../store/renew-each.js'
 import * as rule from '../../store/grant-rule.js'
 import { DeadHolderCleanup } from './dead-holder-cleanup.js'
-import type { Place } from './directory.js'
+import type { StateFolder } from './directory.js'
 import type { SocketAddress } from './peer-socket.js'
 import { addressesOf, type LockFile } from './lock-file.js'
 import { LockFiles } from './lock-files.js'
@@ -61,10 +61,10 @@ interface Answer {
 export class EmbeddedStore implements Store {
   readonly name = 'embedded'
   readonly traits = TRAITS
-  readonly #place: Place
+  readonly #folder: StateFolder
   readonly #machine: Machine
   readonly #files: LockFiles
-  readonly #station: WakeupSocket
+  readonly #socket: WakeupSocket
   readonly #deadHolders: DeadHolderCleanup
   readonly #upkeep: Upkeep
   readonly #watchers = new Map<string, WakeListener>()
@@ -75,16 +75,16 @@ export class EmbeddedStore implements Store {
   #inode: string | undefined
   #closed = false
 
-  constructor(place: Place, machine: Machine) {
-    this.#place = place
+  constructor(folder: StateFolder, machine: Machine) {
+    this.#folder = folder
     this.#machine = machine
-    this.#files = new LockFiles(place, machine, (promotions, file) => this.#wake(promotions, file))
-    this.#station = new WakeupSocket(place, {
+    this.#files = new LockFiles(folder, machine, (promotions, file) => this.#wake(promotions, file))
+    this.#socket = new WakeupSocket(folder, {
       onMessage: (text) => this.#deliver(text),
       onDeath: (address) => void this.#deadHolders.takeOver(address),
     })
-    this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#station, this.#interests)
-    this.#upkeep = new Upkeep(place, machine, this.#station, async (dead) => {
+    this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#socket, this.#interests)
+    this.#upkeep = new Upkeep(folder, machine, this.#socket, async (dead) => {
       const address = await this.#files.findStation(dead.id)
       await this.#deadHolders.takeOver({
         ...dead,
@@ -99,7 +99,7 @@ export class EmbeddedStore implements Store {
         ? await this.#attemptAfter(this.#listen(claim.lock), claim, options)
         : await this.#attempt(claim, options)
     const { result, holders } = answer
-    if (result.outcome === 'waiting') for (const holder of holders) this.#station.watch(holder)
+    if (result.outcome === 'waiting') for (const holder of holders) this.#socket.watch(holder)
     if (result.outcome !== 'busy' || holders.length === 0) return result
     // This claim makes no later attempt, so a dead holder has to be found now.
     const look = Promise.all(
@@ -156,7 +156,7 @@ export class EmbeddedStore implements Store {
         transaction.onLock(to.lock, (state, step, { stations }) => {
           generation = file.register(transaction, this.#address())
           const adopted = rule.adopt(state, adoption, step)
-          if (adopted.outcome === 'granted') stations.set(to.id, detached ? '' : this.#station.id)
+          if (adopted.outcome === 'granted') stations.set(to.id, detached ? '' : this.#socket.id)
           return adopted
         }),
     })
@@ -198,9 +198,9 @@ export class EmbeddedStore implements Store {
     this.#closed = true
     this.#deadHolders.close()
     await this.#upkeep.close()
-    await Promise.all(this.#files.all.map((file) => file.unregister(this.#station.id)))
+    await Promise.all(this.#files.all.map((file) => file.unregister(this.#socket.id)))
     this.#files.close()
-    this.#station.close()
+    this.#socket.close()
     this.#watchers.clear()
   }
 
@@ -233,11 +233,11 @@ export class EmbeddedStore implements Store {
       work: (transaction) =>
         transaction.onLock(claim.lock, (state, step, { stations }) => {
           generation = file.register(transaction, this.#address())
-          stations.set(claim.id, this.#station.id)
+          stations.set(claim.id, this.#socket.id)
           const result = rule.attempt(state, claim, options, step)
           if (result.outcome === 'granted') return { result, holders: [] }
           const ids = new Set(Array.from(state.holders.keys(), (id) => stations.get(id)))
-          return { result, holders: addressesOf(transaction, ids, this.#station.id) }
+          return { result, holders: addressesOf(transaction, ids, this.#socket.id) }
         }),
     })
     if (file.confirmRegistration(generation)) await this.#moveIn(file)
@@ -246,15 +246,15 @@ export class EmbeddedStore implements Store {
 
   /**
    * The folder for sockets is made by opening the database, which also says first what is wrong
-   * with the place.
+   * with the folder.
    */
   async #listen(lock: string): Promise<undefined> {
     await this.#files.of(lock).transactions.ready()
     try {
-      this.#inode = await this.#station.listen()
+      this.#inode = await this.#socket.listen()
       return undefined
     } catch (error) {
-      throw explain(error, this.#place, this.#place.sockets)
+      throw explain(error, this.#folder, this.#folder.sockets)
     }
   }
 
@@ -265,7 +265,7 @@ export class EmbeddedStore implements Store {
   async #moveIn(file: LockFile): Promise<void> {
     this.#upkeep.begin(file)
     try {
-      const inode = await this.#station.listen()
+      const inode = await this.#socket.listen()
       if (inode === this.#inode) return
       this.#inode = inode
       await Promise.all(this.#files.all.map((each) => this.#registerAgain(each)))
@@ -286,7 +286,7 @@ export class EmbeddedStore implements Store {
   }
 
   #address(): SocketAddress {
-    const { id, path } = this.#station
+    const { id, path } = this.#socket
     return { id, socket: path, inode: this.#inode ?? '', pidNamespace: this.#machine.pidNamespace }
   }
 
@@ -294,7 +294,7 @@ export class EmbeddedStore implements Store {
   #wake(promotions: readonly Promotion[], file: LockFile): void {
     for (const { holder, station } of promotions) {
       const { id, token, tokens, ttlMs } = holder
-      if (station === this.#station.id)
+      if (station === this.#socket.id)
         this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
       else void this.#send(station, JSON.stringify([id, String(token), tokens, ttlMs]), file)
     }
@@ -302,9 +302,9 @@ export class EmbeddedStore implements Store {
 
   /** A message that gets lost costs its receiver a heartbeat. */
   async #send(station: string, text: string, file: LockFile): Promise<void> {
-    if (this.#station.sendTo(station, text)) return
+    if (this.#socket.sendTo(station, text)) return
     const address = await this.#files.findStation(station, file)
-    if (address && !this.#closed) this.#station.send(address, text)
+    if (address && !this.#closed) this.#socket.send(address, text)
   }
 
   #deliver(text: string): void {
@@ -312,7 +312,7 @@ export class EmbeddedStore implements Store {
     if (!grant) return
     // Where other users can write to our socket a message is only a hint: the database says whether
     // it is true.
-    this.#watchers.get(grant.id)?.(this.#place.shared ? undefined : grant)
+    this.#watchers.get(grant.id)?.(this.#folder.shared ? undefined : grant)
   }
 }
 

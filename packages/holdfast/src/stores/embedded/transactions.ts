@@ -10,7 +10,7 @@ import { storeClosed, StoreUnavailableError, type LockError } from '../../errors
 import type { Holder, LockState, RuleStep } from '../../store/grant-rule.js'
 import { isIdle } from '../../store/grant-rule.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
-import type { FilePlace } from './directory.js'
+import type { DatabaseFile } from './directory.js'
 import { resultCode, type Database, type Statement } from './engine.js'
 import { readTokenFloor } from './forgetting.js'
 import type { Layout } from './layout.js'
@@ -189,7 +189,7 @@ class LockCache {
 }
 
 export class Transactions {
-  readonly #place: FilePlace
+  readonly #file: DatabaseFile
   readonly #layout: Layout
   readonly #machine: Machine
   readonly #onPromotions: (promotions: readonly Promotion[]) => void
@@ -207,12 +207,12 @@ export class Transactions {
   generation = 0
 
   constructor(
-    place: FilePlace,
+    file: DatabaseFile,
     layout: Layout,
     machine: Machine,
     onPromotions: (promotions: readonly Promotion[]) => void,
   ) {
-    this.#place = place
+    this.#file = file
     this.#layout = layout
     this.#machine = machine
     this.#onPromotions = onPromotions
@@ -262,7 +262,7 @@ export class Transactions {
       try {
         return this.#readOnce(work)
       } catch (error) {
-        if (!isBusy(error)) throw explain(error, this.#place, this.#place.database)
+        if (!isBusy(error)) throw explain(error, this.#file, this.#file.database)
         if (this.#machine.monotonicMs() > giveUpMs) throw this.#tooBusy()
       }
       await new Promise((resolve) => setTimeout(resolve, 1 + systemRandom.next() * 8))
@@ -325,7 +325,7 @@ export class Transactions {
     const nowMs = this.#machine.monotonicMs()
     if (this.#opened && nowMs - this.#lookedMs > LOOK_AT_FILE_MS) {
       this.#lookedMs = nowMs
-      if (inodeOf(this.#place.database) !== this.#opened.inode) this.#discard()
+      if (inodeOf(this.#file.database) !== this.#opened.inode) this.#discard()
     }
     const { opened, statements } = this.#open()
     statements.begin.run()
@@ -335,7 +335,7 @@ export class Transactions {
   #open(): { readonly opened: OpenedDatabase; readonly statements: Statements } {
     if (!this.#opened || !this.#statements) {
       this.#layout.check()
-      const opened = openDatabase(this.#place, this.#machine)
+      const opened = openDatabase(this.#file, this.#machine)
       this.#opened = opened
       this.#statements = prepare(opened.db)
       this.#lookedMs = this.#machine.monotonicMs()
@@ -376,19 +376,19 @@ export class Transactions {
   }
 
   #tooBusy(): StoreUnavailableError {
-    const locker = whoLocks(this.#place.database)
+    const locker = whoLocks(this.#file.database)
     const advice = locker
       ? `It is process ${locker.pid} (${locker.command}), which ${locker.stopped ? 'is stopped' : 'is running'}: ` +
         `${locker.stopped ? `continue it (kill -CONT ${locker.pid}) or end it` : 'wait for it, or end it'}.`
       : 'Try again.'
     return new StoreUnavailableError(
-      `Another process kept ${this.#place.database} locked for ${GIVE_UP_AFTER_MS} ms. Nothing was changed. ${advice}`,
+      `Another process kept ${this.#file.database} locked for ${GIVE_UP_AFTER_MS} ms. Nothing was changed. ${advice}`,
       { store: 'embedded' },
     )
   }
 
   #fail(batch: readonly Item[], error: unknown): void {
-    const explained = explain(error, this.#place, this.#place.database)
+    const explained = explain(error, this.#file, this.#file.database)
     // A full disk or a damaged file may be mended from outside: the next operation opens the file
     // again.
     this.#discard()

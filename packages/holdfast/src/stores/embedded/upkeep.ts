@@ -8,7 +8,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
-import type { Place } from './directory.js'
+import type { StateFolder } from './directory.js'
 import { forgetSomeIdle, ROUND_MS } from './forgetting.js'
 import { inodeOf, type SocketAddress } from './peer-socket.js'
 import type { LockFile } from './lock-file.js'
@@ -21,9 +21,9 @@ const LOOK_AT_SOCKETS = 16
 const PAUSE_MS = 50
 
 export class Upkeep {
-  readonly #place: Place
+  readonly #folder: StateFolder
   readonly #machine: Machine
-  readonly #station: WakeupSocket
+  readonly #socket: WakeupSocket
   readonly #cleanUp: (dead: SocketAddress) => Promise<void>
   #cleaning: Promise<void> | undefined
   readonly #timers = new Map<LockFile, NodeJS.Timeout>()
@@ -34,14 +34,14 @@ export class Upkeep {
    * its socket
    */
   constructor(
-    place: Place,
+    folder: StateFolder,
     machine: Machine,
-    station: WakeupSocket,
+    socket: WakeupSocket,
     cleanUp: (dead: SocketAddress) => Promise<void>,
   ) {
-    this.#place = place
+    this.#folder = folder
     this.#machine = machine
-    this.#station = station
+    this.#socket = socket
     this.#cleanUp = cleanUp
   }
 
@@ -61,7 +61,7 @@ export class Upkeep {
   }
 
   async #cleanUpDead(): Promise<void> {
-    const names = (await readdir(this.#place.sockets)).filter((name) =>
+    const names = (await readdir(this.#folder.sockets)).filter((name) =>
       name.endsWith(SOCKET_SUFFIX),
     )
     await Promise.all(someOf(names).map((name) => this.#cleanUpIfDead(name)))
@@ -69,10 +69,10 @@ export class Upkeep {
 
   async #cleanUpIfDead(name: string): Promise<void> {
     const id = name.slice(0, -SOCKET_SUFFIX.length)
-    if (id === this.#station.id) return
-    const socket = join(this.#place.sockets, name)
+    if (id === this.#socket.id) return
+    const socket = join(this.#folder.sockets, name)
     const found = { id, socket, inode: inodeOf(socket), pidNamespace: '' }
-    if (await this.#station.isDead(found)) await this.#cleanUp(found)
+    if (await this.#socket.isDead(found)) await this.#cleanUp(found)
   }
 
   #forgetAfter(file: LockFile, delayMs: number): void {

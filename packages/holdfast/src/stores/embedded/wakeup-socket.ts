@@ -13,7 +13,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { storeClosed, type LockError } from '../../errors.js'
-import type { Place } from './directory.js'
+import type { StateFolder } from './directory.js'
 import { inodeOf, isSocketOf, PeerSocket, wasInBacklog, type SocketAddress } from './peer-socket.js'
 
 export interface WakeupSocketEvents {
@@ -42,9 +42,9 @@ export class WakeupSocket {
   #listening: Promise<string> | undefined
   #closed = false
 
-  constructor(place: Place, events: WakeupSocketEvents) {
-    this.#path = join(place.sockets, this.id + SOCKET_SUFFIX)
-    this.#shared = place.shared
+  constructor(folder: StateFolder, events: WakeupSocketEvents) {
+    this.#path = join(folder.sockets, this.id + SOCKET_SUFFIX)
+    this.#shared = folder.shared
     this.#events = events
   }
 

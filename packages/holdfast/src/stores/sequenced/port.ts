@@ -150,8 +150,8 @@ export interface Watched {
   /** Whether it matters only that one of them goes, and not that it is granted or gets lighter. */
   readonly onlyGone: boolean
   /**
-   * Whether the predecessor waits itself: then its grant matters. Services without moments must not miss
-   * an earlier one.
+   * Whether the predecessor waits itself: then its grant matters. Services without moments must not
+   * miss an earlier one.
    */
   readonly waits: boolean
 }
