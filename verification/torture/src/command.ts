@@ -241,7 +241,7 @@ function faultsFor(
     if (name === 'none' || name === '') return []
     if (name === 'abandon' && commandLine) {
       throw new UsageError(
-        'The fault abandon is one of the library: places of the command line are never all empty.',
+        'The fault abandon is one of the library: the command line always has a process that contends.',
       )
     }
     if (isRunFaultKind(name)) {

@@ -56,7 +56,7 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
 
 function plan({ seconds, seed, subjects, faultsFor }: Command, store: StoreName): void {
   const kinds = faultsFor(store)
-  const { places: clients, ttlMs } = shapeOf(store)
+  const { contenders: clients, ttlMs } = shapeOf(store)
   const shape = subjects.includes('command-line') ? { clients, ttlMs } : {}
   console.log(showPlan(store, drawPlan({ seed, seconds, kinds, ...STORES[store], ...shape })))
 }

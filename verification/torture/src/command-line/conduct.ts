@@ -23,7 +23,7 @@ import type { Target } from '../targets/target.js'
 import { RUN_FAULTS } from './faults.js'
 import { historyOf } from './history.js'
 import { programOf } from './mutations.js'
-import { Place } from './place.js'
+import { Contender } from './contender.js'
 import { commandLineOf, isThere, processesWith, send } from './processes.js'
 import type { RunRecord, RunWish, Witnessed } from './record.js'
 import { shapeOf, type CommandLineShape } from './shape.js'
@@ -55,7 +55,7 @@ class CommandLineRun {
   readonly #shape: CommandLineShape
   readonly #chronicle = new Chronicle()
   readonly #log: WitnessLog
-  #places: Place[] = []
+  #contenders: Contender[] = []
   #target: Target | undefined
   #wires: Wires | undefined
   #weather: Weather | undefined
@@ -71,12 +71,12 @@ class CommandLineRun {
 
   async conduct(): Promise<Outcome> {
     const { store, seconds, seed, kinds } = this.#options
-    const { places, ttlMs } = this.#shape
+    const { contenders, ttlMs } = this.#shape
     const plan = drawPlan({
       seed,
       seconds,
       kinds,
-      clients: places,
+      clients: contenders,
       servers: STORES[store].servers,
       ttlMs,
     })
@@ -112,8 +112,8 @@ class CommandLineRun {
 
   /** Ends everything that was started, in any state. */
   async end(): Promise<void> {
-    const ended = this.#places.map((place) => place.end())
-    for (const { wrapper } of this.#places) wrapper?.kill('wrapper')
+    const ended = this.#contenders.map((contender) => contender.end())
+    for (const { wrapper } of this.#contenders) wrapper?.kill('wrapper')
     await Promise.all(ended)
     for (const name of this.#processes()) if (isThere(name)) send(name.pid, 'SIGKILL')
     this.#log.close()
@@ -123,13 +123,13 @@ class CommandLineRun {
 
   async #begin(): Promise<Target> {
     const { store, seed, kinds } = this.#options
-    const { places, ttlMs, newest } = this.#shape
+    const { contenders, ttlMs, newest } = this.#shape
     const target = (this.#target = await startTarget(store, kinds, newest))
-    const wires = (this.#wires = await Wires.lay(places, target.nodes))
+    const wires = (this.#wires = await Wires.lay(contenders, target.nodes))
     this.#assertGoesOn()
-    this.#places = Array.from({ length: places }, (_, index) => {
+    this.#contenders = Array.from({ length: contenders }, (_, index) => {
       const url = urlOf(store, target.connection(wires.portsOf(index)))
-      return new Place({
+      return new Contender({
         index,
         dice: Dice.named(seed, `place ${index}`),
         ttlMs,
@@ -138,7 +138,7 @@ class CommandLineRun {
         stay: (id) => this.#stay(id),
       })
     })
-    for (const place of this.#places) place.begin()
+    for (const contender of this.#contenders) contender.begin()
     return target
   }
 
@@ -184,10 +184,10 @@ class CommandLineRun {
     const own = Object.fromEntries(
       Object.entries(RUN_FAULTS).map(([kind, drive]) => [
         kind,
-        (fault: Fault) => drive(fault, this.#places),
+        (fault: Fault) => drive(fault, this.#contenders),
       ]),
     )
-    const ground = { clients: this.#places, wires, target, tools, own }
+    const ground = { clients: this.#contenders, wires, target, tools, own }
     this.#weather = new Weather(plan, ground, this.#chronicle, signal)
     await this.#weather.play(seconds)
     this.#assertGoesOn()
@@ -199,8 +199,11 @@ class CommandLineRun {
    */
   async #drain(): Promise<void> {
     const { boundMs, ttlMs } = this.#shape
-    const mostMs = boundMs + this.#places.length * longestHoldMs(ttlMs) + EXTRA_WAIT_MS
-    await Promise.race([Promise.all(this.#places.map((place) => place.end())), sleep(mostMs)])
+    const mostMs = boundMs + this.#contenders.length * longestHoldMs(ttlMs) + EXTRA_WAIT_MS
+    await Promise.race([
+      Promise.all(this.#contenders.map((contender) => contender.end())),
+      sleep(mostMs),
+    ])
   }
 
   /**
@@ -227,7 +230,7 @@ class CommandLineRun {
   }
 
   get #runs(): RunRecord[] {
-    return this.#places.flatMap(({ runs }) => runs)
+    return this.#contenders.flatMap(({ runs }) => runs)
   }
 
   #events(witnessed: Witnessed): HistoryEvent[] {
@@ -236,7 +239,7 @@ class CommandLineRun {
 
   #look(): void {
     this.#log.read()
-    for (const { wrapper } of this.#places) wrapper?.look()
+    for (const { wrapper } of this.#contenders) wrapper?.look()
   }
 
   #assertGoesOn(): void {
@@ -249,7 +252,7 @@ class CommandLineRun {
       elapsedMs: performance.now() - this.#startMs,
       leases: this.#log.enteredCount,
       losses: this.#runs.filter(({ code }) => code === LOST).length,
-      waiting: this.#places.filter(({ waiting }) => waiting).length,
+      waiting: this.#contenders.filter(({ waiting }) => waiting).length,
       faults: this.#chronicle.happenings.length,
       present: this.#weather?.present ?? [],
     })

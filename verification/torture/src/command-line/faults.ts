@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fault, RunFaultKind } from '../faults/catalogue.js'
 import type { Heal } from '../targets/target.js'
-import type { Place } from './place.js'
+import type { Contender } from './contender.js'
 import type { Ending, Part } from './record.js'
 import type { Wrapper } from './wrapper.js'
 
@@ -18,15 +18,15 @@ const START_MS = 12
 /** A command starts within this time, or the fault meets none. */
 const STARTING_MS = 4000
 
-/** @param places all of them; the fault names one, if it cannot meet any */
-type Drive = (fault: Fault, places: readonly Place[]) => Promise<Heal>
+/** @param contenders all of them; the fault names one, if it cannot meet any */
+type Drive = (fault: Fault, contenders: readonly Contender[]) => Promise<Heal>
 
 /** Meets a command at work, or any that is there after a while. */
 function atWork(strike: (wrapper: Wrapper, fault: Fault) => Heal | void): Drive {
-  return async (fault, places) => {
-    const place = places[Number(fault.client)]
-    await place?.holding()
-    return (place?.wrapper && strike(place.wrapper, fault)) ?? NOTHING
+  return async (fault, contenders) => {
+    const contender = contenders[Number(fault.client)]
+    await contender?.holding()
+    return (contender?.wrapper && strike(contender.wrapper, fault)) ?? NOTHING
   }
 }
 
@@ -41,8 +41,8 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
   freeze: atWork((wrapper) => wrapper.stop('guardian', 'wrapper', 'command')),
   signal: atWork((wrapper, { byMs }) => wrapper.tell(ENDINGS[byMs % ENDINGS.length] as Ending)),
   suspend: atWork((wrapper) => wrapper.suspend()),
-  async 'start-kill'({ byMs }, places) {
-    const wrapper = (await nextStart(places))?.wrapper
+  async 'start-kill'({ byMs }, contenders) {
+    const wrapper = (await nextStart(contenders))?.wrapper
     await sleep(byMs % START_MS)
     wrapper?.look()
     wrapper?.kill(PARTS[Math.floor(byMs / START_MS)] ?? 'wrapper')
@@ -52,18 +52,18 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
    * The wrapper finds everything ready as it wakes, and must notice by itself that its lease is
    * over.
    */
-  async 'late-gate'(_fault, places) {
+  async 'late-gate'(_fault, contenders) {
     const endMs = performance.now() + STARTING_MS
     while (performance.now() < endMs) {
-      const place = await nextStart(places)
-      const wrapper = place?.wrapper
+      const contender = await nextStart(contenders)
+      const wrapper = contender?.wrapper
       if (!wrapper) break
       const letAnswer = wrapper.stop('guardian')
       await sleep(HOLD_BACK_MS)
-      const isInTime = place.wrapper === wrapper && place.waiting
+      const isInTime = contender.wrapper === wrapper && contender.waiting
       const goOn = isInTime ? wrapper.stop('wrapper') : undefined
       letAnswer()
-      if (goOn) return () => besideAnother(places, place, goOn)
+      if (goOn) return () => besideAnother(contenders, contender, goOn)
     }
     return NOTHING
   },
@@ -71,16 +71,16 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
 
 /** Lets a late run go on when another one has the lock, if that comes soon. */
 async function besideAnother(
-  places: readonly Place[],
-  late: Place,
+  contenders: readonly Contender[],
+  late: Contender,
   goOn: () => void,
 ): Promise<void> {
   const endMs = performance.now() + STARTING_MS
-  const isAtWork = (place: Place): boolean =>
-    place !== late && place.atWork && place.wrapper?.record.wish.lock === 'mutex'
-  let other: Place | undefined
+  const isAtWork = (contender: Contender): boolean =>
+    contender !== late && contender.atWork && contender.wrapper?.record.wish.lock === 'mutex'
+  let other: Contender | undefined
   while (!other && performance.now() < endMs) {
-    other = places.find(isAtWork)
+    other = contenders.find(isAtWork)
     await sleep(1)
   }
   other?.stay()
@@ -91,14 +91,16 @@ async function besideAnother(
  * Resolves to the next run for the mutex whose guardian appears: it has the lock, and its command
  * is about to start.
  */
-async function nextStart(places: readonly Place[]): Promise<Place | undefined> {
+async function nextStart(contenders: readonly Contender[]): Promise<Contender | undefined> {
   const endMs = performance.now() + STARTING_MS
-  look(places)
+  look(contenders)
   // Those that are here already may be past that moment.
-  const past = new Set(places.map(({ wrapper }) => wrapper).filter((wrapper) => wrapper?.guarded))
+  const past = new Set(
+    contenders.map(({ wrapper }) => wrapper).filter((wrapper) => wrapper?.guarded),
+  )
   while (performance.now() < endMs) {
-    look(places)
-    const found = places.find(
+    look(contenders)
+    const found = contenders.find(
       ({ wrapper }) =>
         wrapper?.guarded && !past.has(wrapper) && wrapper.record.wish.lock === 'mutex',
     )
@@ -108,6 +110,6 @@ async function nextStart(places: readonly Place[]): Promise<Place | undefined> {
   return undefined
 }
 
-function look(places: readonly Place[]): void {
-  for (const { wrapper } of places) wrapper?.look()
+function look(contenders: readonly Contender[]): void {
+  for (const { wrapper } of contenders) wrapper?.look()
 }

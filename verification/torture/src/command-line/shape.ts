@@ -5,7 +5,7 @@ import { STORES, type StoreName } from '../stores.js'
 
 export interface CommandLineShape {
   /** How many runs contend. */
-  readonly places: number
+  readonly contenders: number
   readonly ttlMs: number
   /** How long a run may wait after everything was healed, beside the commands before it. */
   readonly boundMs: number
@@ -13,13 +13,13 @@ export interface CommandLineShape {
   readonly newest: boolean
 }
 
-const PLACES = 6
+const CONTENDERS = 6
 const LEAST_TTL_MS = 2000
 
 export function shapeOf(store: StoreName): CommandLineShape {
   const { ttlMs, boundMs } = STORES[store]
   const newest = store === 'etcd' && hasNewest('etcd')
-  return { places: PLACES, ttlMs: Math.max(LEAST_TTL_MS, ttlMs), boundMs, newest }
+  return { contenders: CONTENDERS, ttlMs: Math.max(LEAST_TTL_MS, ttlMs), boundMs, newest }
 }
 
 /**

@@ -1,4 +1,4 @@
-/** One place among those that contend: it starts one run after the other. */
+/** One of the processes that contend: it starts one run after the other. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dice } from '@holdfast/workload'
 import type { Victim } from '../faults/inflict.js'
@@ -10,7 +10,7 @@ const [THINK_MS, MOST_THINK_MS] = [40, 300]
 const LOOK_EVERY_MS = 10
 const HOLDING_MS = 1500
 
-export interface PlaceOptions {
+export interface ContenderOptions {
   readonly index: number
   readonly dice: Dice
   readonly ttlMs: number
@@ -20,15 +20,15 @@ export interface PlaceOptions {
   readonly stay: (id: string) => void
 }
 
-export class Place implements Victim {
+export class Contender implements Victim {
   readonly runs: RunRecord[] = []
-  readonly #options: PlaceOptions
+  readonly #options: ContenderOptions
   #wrapper: Wrapper | undefined
   #closing = false
   #ended: Promise<void> = Promise.resolve()
   #goOn: (() => void) | undefined
 
-  constructor(options: PlaceOptions) {
+  constructor(options: ContenderOptions) {
     this.#options = options
   }
 
