@@ -57,6 +57,14 @@ export class LinkedSet<T> {
     return true
   }
 
+  /** Removes the oldest member and returns it. */
+  shift(): T | undefined {
+    const { first } = this
+    if (!first) return undefined
+    this.delete(first)
+    return first.value
+  }
+
   /** Returns the members in the order in which they came. */
   values(): T[] {
     const values: T[] = []

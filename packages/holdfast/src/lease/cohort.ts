@@ -31,6 +31,8 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #waits = new LinkedSet<Wait<HeldLease>>()
+  readonly #forOne: AttemptOptions
+  readonly #forSeveral: AttemptOptions
   #pending: PendingClaim | undefined
   #grant: Grant | undefined
   #keepAliveTimer: Timer | undefined
@@ -38,6 +40,9 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   constructor(services: Services, template: ClaimTemplate) {
     this.#services = services
     this.#template = template
+    const { tokenBlocks } = services.runtime.store.traits
+    this.#forOne = { enqueue: true, tokens: 1, queue: this }
+    this.#forSeveral = { ...this.#forOne, tokens: tokenBlocks ? HAND_OFFS_IN_A_ROW : 1 }
   }
 
   /** Whether no caller of this process holds the lock or wants it. */
@@ -107,18 +112,32 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   attemptOptions(): AttemptOptions {
     // A block only when a caller waits to use it, or the tokens would run ahead of the store's
     // clock.
-    const isBlock = this.#waits.size > 1 && this.#services.runtime.store.traits.tokenBlocks
-    return { enqueue: true, tokens: isBlock ? HAND_OFFS_IN_A_ROW : 1, queue: this }
+    return this.#waits.size > 1 ? this.#forSeveral : this.#forOne
   }
 
   localWaiters(): number {
     return Math.max(0, this.#waits.size - 1)
   }
 
+  /** Serves the caller that has waited longest, or fails all of them. */
   done(grant: Grant | undefined, error?: unknown): void {
     this.#pending = undefined
-    if (grant) this.#serve(grant)
-    else this.#failAll(error)
+    if (!grant) {
+      this.#failAll(error)
+      return
+    }
+    const { runtime, withdrawals } = this.#services
+    const wait = this.#waits.shift()
+    if (!wait) {
+      // All callers gave up in the tick of the grant.
+      withdrawals.inBackground(grant.claim)
+      return
+    }
+    const nowMs = runtime.clock.monotonicMs()
+    const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
+    if (channels.granted.hasSubscribers) announceGrant(runtime, grant, nowMs - wait.startedMs)
+    wait.serve(lease)
+    if (this.#waits.size > 0) this.#updateKeepAlive()
   }
 
   failing(outage: Outage): void {
@@ -130,7 +149,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   }
 
   returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
-    const next = canHandOff(this.#services.runtime, grant, nowMs) ? this.#next() : undefined
+    const next = canHandOff(this.#services.runtime, grant, nowMs) ? this.#waits.shift() : undefined
     if (next) {
       handOff(this.#services, grant, next, this, nowMs)
       this.#updateKeepAlive()
@@ -160,25 +179,10 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   #startClaim(): void {
     try {
       const granted = this.#requestGrant()
-      if (granted) this.#serve(granted)
+      if (granted) this.done(granted)
     } catch (error) {
       this.#failAll(error)
     }
-  }
-
-  #serve(grant: Grant): void {
-    const nowMs = this.#services.runtime.clock.monotonicMs()
-    const wait = this.#next()
-    if (!wait) {
-      // All callers gave up in the tick of the grant.
-      this.#services.withdrawals.inBackground(grant.claim)
-      return
-    }
-    const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
-    if (channels.granted.hasSubscribers)
-      announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
-    wait.serve(lease)
-    if (this.#waits.size > 0) this.#updateKeepAlive()
   }
 
   /**
@@ -199,17 +203,9 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   }
 
   #failAll(error: unknown): void {
-    for (let wait = this.#next(); wait; wait = this.#next()) {
+    for (let wait = this.#waits.shift(); wait; wait = this.#waits.shift()) {
       wait.fail(this.#services.runtime.asLockError(error, this.#template.lock, 'the attempt'))
     }
-  }
-
-  /** Removes and returns the caller that has waited longest. */
-  #next(): Wait<HeldLease> | undefined {
-    const first = this.#waits.first
-    if (!first) return undefined
-    this.#waits.delete(first)
-    return first.value
   }
 
   #leave(place: Place<Wait<HeldLease>>): void {

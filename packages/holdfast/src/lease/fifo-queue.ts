@@ -125,10 +125,7 @@ export class FifoQueue implements GrantReturner {
   #endTick(): void {
     if (this.#openReleases > 0) return
     this.#inRow = false
-    for (let first = this.#held.first; first; first = this.#held.first) {
-      this.#held.delete(first)
-      this.#queued.enter(first.value)
-    }
+    for (let wait = this.#held.shift(); wait; wait = this.#held.shift()) this.#queued.enter(wait)
   }
 
   #hold(wait: Wait<HeldLease>): void {

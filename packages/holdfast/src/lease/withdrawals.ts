@@ -50,27 +50,26 @@ export class Withdrawals {
 
   /**
    * Releases a held claim, without a promise where the store needs none.
-   * @param deadlineMs when its lease ends; from then on the outcome is `lost`
+   * @param deadlineMs when its lease ends
    * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw continues
    * in the background.
    */
   release(claim: Claim, deadlineMs: number, nowMs: number): ReleaseOutcome {
-    const isOverdue = nowMs >= deadlineMs
     let answer: MaybePromise<WithdrawOutcome>
     try {
       answer = this.#runtime.store.withdraw(claim)
     } catch (error) {
       answer = Promise.reject(error)
     }
-    if (!isPromise(answer)) return judge(answer, isOverdue)
+    if (!isPromise(answer)) return judge(answer)
     this.#releases += 1
     const giveUpMs = Math.min(deadlineMs, nowMs + RELEASE_FOR_MS)
     return Promise.resolve(answer).then(
       (outcome) => {
         this.#released()
-        return judge(outcome, isOverdue)
+        return judge(outcome)
       },
-      async (error: unknown) => judge(await this.#releaseAgain(claim, giveUpMs, error), isOverdue),
+      async (error: unknown) => judge(await this.#releaseAgain(claim, giveUpMs, error)),
     )
   }
 
@@ -144,9 +143,8 @@ export class Withdrawals {
   }
 }
 
-/** @param isOverdue the lease had ended by the clock before the release */
-function judge(outcome: WithdrawOutcome, isOverdue: boolean): 'released' | 'lost' {
-  return outcome === 'released' && !isOverdue ? 'released' : 'lost'
+function judge(outcome: WithdrawOutcome): 'released' | 'lost' {
+  return outcome === 'released' ? outcome : 'lost'
 }
 
 /** Whether a retry can help. Wrong use and wrong credentials stay wrong. */

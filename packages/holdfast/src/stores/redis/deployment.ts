@@ -68,7 +68,7 @@ export function oneServer(
     keyPrefix: transport.keyPrefix,
     oneLockACall: false,
     publish: 'PUBLISH',
-    run: (script, keys, args) => caller.call((by) => transport.run(by, script, keys, args)),
+    run: caller.run.bind(caller),
     runReplicated: (script, keys, args) =>
       caller.call((by) => replicated.run(by, script, keys, args)),
     findKeys: (pattern) =>

@@ -10,6 +10,7 @@ import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { storeClosed, type LockError } from '../../errors.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
+import type { Script } from './scripts.generated.js'
 import type { ScriptForm, Transport } from './transports/transport.js'
 
 /** How long a connection that was good may be away before calls fail, by default. */
@@ -77,6 +78,11 @@ export class ResilientCaller {
       lost: (error) => this.#onLost(error),
       broken: () => this.#reportLost?.(),
     })
+  }
+
+  /** Runs a script on the server: see `call`. */
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.call((by) => this.#transport.run(by, script, keys, args))
   }
 
   /**
@@ -196,10 +202,7 @@ export class ResilientCaller {
   }
 
   #failAll(error: unknown): void {
-    for (let call = this.#calls.first; call; call = this.#calls.first) {
-      this.#calls.delete(call)
-      call.value.reject(error)
-    }
+    for (let call = this.#calls.shift(); call; call = this.#calls.shift()) call.reject(error)
   }
 
   /** A server that is stopped, or a network that swallows everything, breaks no connection. */
