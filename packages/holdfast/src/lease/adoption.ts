@@ -29,7 +29,8 @@ export async function detachGrant(
 ): Promise<string> {
   const { runtime, withdrawals } = services
   const { claim, weight } = grant
-  const to: Claim = { ...runtime.newClaim(claim), weight, owner: claim.owner }
+  const template = { ...claim, ttlMs: grant.askedTtlMs }
+  const to: Claim = { ...runtime.newClaim(template), weight, owner: claim.owner }
   const adoption = { from: claim, token, to, detached: true }
   let result: AdoptResult
   try {
@@ -51,7 +52,7 @@ export async function detachGrant(
     kind: claim.kind,
     capacity: claim.capacity,
     weight,
-    ttlMs: claim.ttlMs,
+    ttlMs: to.ttlMs,
   })
 }
 

@@ -7,7 +7,7 @@
  */
 import type { LockLostError } from '../errors.js'
 import { invariant } from '../invariant.js'
-import type { Claim, Owner } from '../store/contract.js'
+import type { Claim, Owner, Renewal } from '../store/contract.js'
 import { clocksParted, leaseEndMs } from './deadline.js'
 import { LaneMember } from './renewal-lane.js'
 
@@ -54,9 +54,21 @@ export type Renewing = 'regular' | 'once' | 'none'
 /**
  * Why only the store may give the lock to the next caller.
  * - `described`: a holder changed the owner that the store shows.
+ * - `another-ttl`: a holder changed the TTL.
  * - `commit-pending`: a transaction of a holder may still commit.
  */
-export type StoreOnlyReason = 'described' | 'commit-pending'
+export type StoreOnlyReason = 'described' | 'another-ttl' | 'commit-pending'
+
+/** A TTL that replaces the one of the claim. */
+interface OwnTtl {
+  /** What renewals ask for. */
+  askedMs: number
+  /**
+   * What an acknowledged renewal is worth. Less than `askedMs` while a renewal with a shorter TTL
+   * may still reach the store: it may arrive after this one, and shorten the lease.
+   */
+  trustedMs: number
+}
 
 export class Grant extends LaneMember<Grant> {
   readonly token: bigint
@@ -80,6 +92,8 @@ export class Grant extends LaneMember<Grant> {
   /** Where its holder's claim stood in the store's queue: see `Waiting.queueNumber`. */
   queueNumber: number | undefined
   queue: GrantQueue | undefined
+  /** The TTL that a holder chose with `renew`. */
+  #ownTtl: OwnTtl | undefined
   #offsetMs: number
 
   /** @param renews whether it is renewed for as long as it is held */
@@ -121,26 +135,51 @@ export class Grant extends LaneMember<Grant> {
     return clocksParted(offsetMs, this.#offsetMs, this.ttlMs)
   }
 
+  /** The TTL that the next renewal asks for. */
+  get askedTtlMs(): number {
+    return this.#ownTtl?.askedMs ?? this.claim.ttlMs
+  }
+
+  /**
+   * Changes the TTL from the next renewal on. A shorter one lowers the deadline at once: the
+   * renewal may take effect without an answer.
+   */
+  changeTtl(ttlMs: number, nowMs: number): void {
+    const trustedMs = this.#ownTtl?.trustedMs ?? this.claim.ttlMs
+    const isCertain = this.openRenewals === 0
+    this.#ownTtl = { askedMs: ttlMs, trustedMs: isCertain ? ttlMs : Math.min(ttlMs, trustedMs) }
+    this.deadlineMs = Math.min(this.deadlineMs, leaseEndMs(nowMs, ttlMs))
+    this.ttlMs = Math.min(this.ttlMs, ttlMs)
+    this.storeOnly ??= 'another-ttl'
+    // The tombstone of the claim lasts as long as its longest lease.
+    if (ttlMs > this.claim.ttlMs) this.claim = { ...this.claim, ttlMs }
+  }
+
   /**
    * Notes an acknowledged renewal that left at `sentMs`. An older one changes nothing.
    * @param isWhole whether the TTL started again; otherwise the renewal only confirms the clocks
    */
   extend(sentMs: number, offsetMs: number, isWhole: boolean): void {
+    const own = this.#ownTtl
+    const ttlMs = own?.trustedMs ?? this.claim.ttlMs
+    this.openRenewals -= 1
+    if (own && this.openRenewals === 0) own.trustedMs = own.askedMs
     if (!this.isOpen || sentMs < this.baseMs) return
     this.#offsetMs = offsetMs
     if (!isWhole) return
-    const deadlineMs = leaseEndMs(sentMs, this.claim.ttlMs)
-    invariant(deadlineMs >= this.deadlineMs, 'a renewal moves a deadline forward', this.claim.lock)
+    const deadlineMs = leaseEndMs(sentMs, ttlMs)
+    const isLater = deadlineMs >= this.deadlineMs
+    invariant(isLater || own !== undefined, 'a renewal moves a deadline forward', this.claim.lock)
     this.baseMs = sentMs
-    this.ttlMs = this.claim.ttlMs
+    this.ttlMs = ttlMs
     if (this.renewing === 'once') this.renewing = 'none'
-    this.deadlineMs = deadlineMs
+    if (isLater) this.deadlineMs = deadlineMs
   }
 
   /** Returns the claim as it is renewed: with the number of callers that wait behind it now. */
-  renewal(): Claim {
+  renewal(): Renewal {
     this.claim = withLocalWaiters(this.claim, this.queue?.size ?? 0)
-    return this.claim
+    return this.#ownTtl ? { ...this.claim, ttlMs: this.#ownTtl.askedMs } : this.claim
   }
 
   /** Shows another owner from the next renewal on. */

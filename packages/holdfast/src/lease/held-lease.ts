@@ -5,7 +5,8 @@ import { assertAdopts, detachGrant } from './adoption.js'
 import { runUnder } from './frames.js'
 import { Hold } from './hold.js'
 import { checkNote, type LeaseNote } from './lease-note.js'
-import type { Lease, WriteLease } from './lease.js'
+import type { Lease, RenewOptions, WriteLease } from './lease.js'
+import { changeTtl, checkEnsure, ENSURE_TRIES, tooSlow } from './lease-terms.js'
 
 /** The largest time of a `Date`. */
 const LAST_DATE_MS = 8.64e15
@@ -21,11 +22,21 @@ export class HeldLease extends Hold implements WriteLease {
     return Math.max(0, endsMs - this.services.runtime.clock.monotonicMs())
   }
 
-  async renew(): Promise<void> {
+  async renew(options?: RenewOptions): Promise<void> {
     this.assertNotOver()
+    if (options !== undefined) changeTtl(this.services.runtime, this.grant, options)
     const result = await this.services.renewals.renewNow(this.grant)
     if (result.outcome === 'unknown') throw result.cause
     this.assertNotOver()
+  }
+
+  async ensure(ms: number): Promise<void> {
+    this.assertNotOver()
+    checkEnsure(this.services.runtime, this.grant, this.endsMs, ms)
+    for (let tries = 0; this.remainingMs < ms; tries += 1) {
+      if (tries === ENSURE_TRIES) throw tooSlow(this.services.runtime, this.name, ms)
+      await this.renew()
+    }
   }
 
   async annotate(note: LeaseNote): Promise<void> {

@@ -1,6 +1,11 @@
 /** A lease as user code sees it. */
 import type { LeaseNote } from './lease-note.js'
 
+export interface RenewOptions {
+  /** How long the lease lasts without renewal from here on, in milliseconds. */
+  readonly ttlMs?: number
+}
+
 /**
  * A granted lock. The client renews it in the background until the caller releases it. If renewal
  * fails, the lease ends at its deadline.
@@ -27,11 +32,20 @@ export interface Lease extends AsyncDisposable {
    */
   assertHeld(): void
   /**
-   * Renews now, and resolves when the lease continues.
+   * Renews now, and resolves when the lease continues. A `ttlMs` applies from here on. If it is
+   * shorter, the deadline comes nearer before the request leaves, also if no answer comes.
    * @throws LockLostError when the store no longer holds it for this owner.
+   * @throws LockUsageError for a `ttlMs` that makes no sense.
    * @throws StoreUnavailableError when the outcome is unknown; the old deadline stands.
    */
-  renew(): Promise<void>
+  renew(options?: RenewOptions): Promise<void>
+  /**
+   * Resolves when the lease lasts for at least `ms` more milliseconds. Renews only if less remains.
+   * @throws LockUsageError when the TTL or `maxHoldMs` does not allow that much.
+   * @throws LockLostError when the lease has ended.
+   * @throws StoreUnavailableError when the renewal gets no answer, or each answer comes too late.
+   */
+  ensure(ms: number): Promise<void>
   /**
    * Releases the lock. Resolves to `released` when it was held until now, and to `lost` when it had
    * ended before. May be repeated.

@@ -72,13 +72,8 @@ const DEFAULTS: LockSettings = {
 /** Below this a lease would end before a busy event loop could renew it. */
 const SHORTEST_TTL_MS = 50
 
-export function lockSettings(
-  options: LockOptions = {},
-  defaults: LockSettings,
-  store: Store,
-): LockSettings {
-  checkObject('the lock options', options)
-  const { ttlMs, renew, maxHoldMs, reentrant, fairness } = { ...defaults, ...defined(options) }
+/** @throws LockUsageError or UnsupportedLockError when the store cannot grant such leases. */
+export function checkTtl(ttlMs: number, store: Store): void {
   checkDuration('ttlMs', ttlMs, { min: SHORTEST_TTL_MS })
   const [shortest, longest] = store.traits.ttlRangeMs
   if (ttlMs < shortest || ttlMs > longest) {
@@ -87,6 +82,16 @@ export function lockSettings(
       { store: store.name },
     )
   }
+}
+
+export function lockSettings(
+  options: LockOptions = {},
+  defaults: LockSettings,
+  store: Store,
+): LockSettings {
+  checkObject('the lock options', options)
+  const { ttlMs, renew, maxHoldMs, reentrant, fairness } = { ...defaults, ...defined(options) }
+  checkTtl(ttlMs, store)
   checkDuration('maxHoldMs', maxHoldMs, { min: 1, infinite: true })
   checkBoolean('renew', renew)
   checkBoolean('reentrant', reentrant)

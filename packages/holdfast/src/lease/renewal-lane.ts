@@ -19,6 +19,8 @@ export abstract class LaneMember<Self extends LaneMember<Self>> {
   unanswered: Place<Self> | undefined
   /** When to repeat an unanswered renewal. */
   retryAtMs = Infinity
+  /** How many renewals were sent and not acknowledged. They may still reach the store. */
+  openRenewals = 0
 }
 
 export class RenewalLane<M extends LaneMember<M>> {

@@ -256,6 +256,7 @@ export class RenewalScheduler {
   #noteSent(grant: Grant, sentMs: number): void {
     this.remove(grant)
     if (!grant.isOpen) return
+    grant.openRenewals += 1
     const retryAfterMs = Math.min(LONGEST_RETRY_MS, Math.max(grant.ttlMs / 6, 25))
     grant.retryAtMs = sentMs + retryAfterMs
     grant.unanswered = this.#unanswered.add(grant)

@@ -7,7 +7,7 @@
  */
 import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
 import { checkObject, checkWait, type AcquireOptions } from '../lease/options.js'
-import type { Lease } from '../lease/lease.js'
+import type { Lease, RenewOptions } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
 import { INSPECT } from '../store/with-json.js'
 import { BasicLock, type Lockable } from './lock.js'
@@ -30,7 +30,9 @@ export interface MultiLease extends AsyncDisposable {
   /** @throws LockLostError when one of them has ended. */
   assertHeld(): void
   /** Renews all. Throws as `lease.renew` does. */
-  renew(): Promise<void>
+  renew(options?: RenewOptions): Promise<void>
+  /** Resolves when all last for at least `ms` more milliseconds. Throws as `lease.ensure` does. */
+  ensure(ms: number): Promise<void>
   /**
    * Gives all back, the last taken first: `released` when each was. Throws what the first failing
    * release threw.
@@ -209,8 +211,14 @@ class HeldMultiLease implements MultiLease {
     for (const lease of this.leases) lease.assertHeld()
   }
 
-  async renew(): Promise<void> {
-    await Promise.all(this.leases.map((lease) => lease.renew()))
+  async renew(options?: RenewOptions): Promise<void> {
+    await Promise.all(this.leases.map((lease) => lease.renew(options)))
+  }
+
+  /** Again when one came nearer to its end while another renewed. */
+  async ensure(ms: number): Promise<void> {
+    await Promise.all(this.leases.map((lease) => lease.ensure(ms)))
+    await Promise.all(this.leases.map((lease) => lease.ensure(ms)))
   }
 
   async release(): Promise<'released' | 'lost'> {

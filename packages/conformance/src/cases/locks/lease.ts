@@ -70,6 +70,21 @@ lease.test('a lease is released when its scope ends', async (context) => {
   assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
 })
 
+lease.test('lease.renew changes the TTL, in both directions', async (context) => {
+  const [locks, other] = [await context.locks(), await context.locks()]
+  const lock = locks.mutex(context.name(), { ttlMs: context.longMs / 2 })
+  const held = await context.soon(lock.acquire())
+  for (const ttlMs of [context.longMs, context.longMs / 4]) {
+    await context.soon(held.renew({ ttlMs }))
+    assert.ok(held.remainingMs <= ttlMs, `${held.remainingMs} ms remain of ${ttlMs}`)
+    assert.ok(held.remainingMs > ttlMs / 2, `${held.remainingMs} ms remain of ${ttlMs}`)
+  }
+  await context.soon(held.ensure(context.longMs / 8))
+  assert.equal(await other.mutex(context.name()).tryAcquire(), undefined)
+  assert.equal(await context.soon(held.release()), 'released')
+  assert.ok(await context.soon(other.mutex(context.name()).tryAcquire()))
+})
+
 lease.test('lease.renew renews in the store', async (context) => {
   const locks = await context.locks()
   const held = await context.soon(locks.mutex(context.name(), { renew: false }).acquire())

@@ -57,6 +57,37 @@ renew.test(
   { needs: [leaseExpiry] },
 )
 
+renew.test(
+  'a renewal with a longer TTL keeps the lease for that long',
+  async (context) => {
+    const claim = context.claim({ ttlMs: context.shortMs })
+    await context.take(claim)
+    const longer = { ...claim, ttlMs: context.longMs }
+    assert.deepEqual(await context.store.renew([longer]), [{ outcome: 'renewed' }])
+    await context.time.pass(context.shortMs * 1.2 + 100)
+    expectOutcome(
+      await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
+    assert.deepEqual(await context.store.renew([longer]), [{ outcome: 'renewed' }])
+    assert.equal(await context.withdraw(claim), 'released')
+  },
+  { needs: [leaseExpiry] },
+)
+
+renew.test(
+  'a renewal with a shorter TTL lets the lease end with that',
+  async (context) => {
+    const claim = context.claim()
+    await context.take(claim)
+    const shorter = { ...claim, ttlMs: context.shortMs }
+    assert.deepEqual(await context.store.renew([shorter]), [{ outcome: 'renewed' }])
+    await context.granted(context.claim(), context.shortMs + context.slackMs)
+    assert.equal((await context.store.renew([claim]))[0]?.outcome, 'lost')
+  },
+  { needs: [leaseExpiry] },
+)
+
 renew.test('a renewal after the release is refused and restores nothing', async (context) => {
   const claim = context.claim()
   await context.take(claim)

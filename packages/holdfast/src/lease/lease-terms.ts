@@ -1,0 +1,47 @@
+/** Checks of what a holder asks of its lease: another TTL, and time that remains. */
+import { LockUsageError, StoreUnavailableError } from '../errors.js'
+import { marginMs } from './deadline.js'
+import type { Grant } from './grant.js'
+import type { RenewOptions } from './lease.js'
+import { checkDuration, checkObject, checkTtl } from './options.js'
+import type { Runtime } from './runtime.js'
+
+/** How often `ensure` renews while each answer comes too late. */
+export const ENSURE_TRIES = 3
+
+/** @throws LockUsageError for a TTL that makes no sense, or that the store does not grant. */
+export function changeTtl({ store, clock }: Runtime, grant: Grant, options: RenewOptions): void {
+  checkObject('the options of renew', options)
+  const { ttlMs } = options
+  if (ttlMs === undefined) return
+  checkTtl(ttlMs, store)
+  grant.changeTtl(ttlMs, clock.monotonicMs())
+}
+
+/** @throws LockUsageError when no renewal can make the lease last that long. */
+export function checkEnsure({ clock }: Runtime, grant: Grant, endsMs: number, ms: unknown): void {
+  checkDuration('The time of ensure', ms, { min: 0 })
+  const { askedTtlMs, claim } = grant
+  const mostMs = Math.floor(askedTtlMs - marginMs(askedTtlMs))
+  if (ms > mostMs) {
+    throw new LockUsageError(
+      `ensure(${ms}) of "${claim.lock}" asks for more than a renewal gives: ${mostMs} ms with ttlMs ${askedTtlMs}. ` +
+        'Ask for less, or choose a longer TTL with renew({ ttlMs }).',
+      { lock: claim.lock },
+    )
+  }
+  if (clock.monotonicMs() + ms <= endsMs) return
+  throw new LockUsageError(
+    `ensure(${ms}) of "${claim.lock}" asks for more than maxHoldMs leaves. Raise maxHoldMs, or do less under one lease.`,
+    { lock: claim.lock },
+  )
+}
+
+/** Returns the error for renewals that take longer than the TTL has time to spare. */
+export function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The lease on "${lock}" continues, but ${ENSURE_TRIES} renewals in a row came too late to leave ${ms} ms. ` +
+      'Use a longer TTL, or check the store and the network.',
+    { lock, store: store.name },
+  )
+}
