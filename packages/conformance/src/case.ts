@@ -18,8 +18,8 @@ export interface Case {
   /** The condition and the result. */
   readonly name: string
   readonly needs: readonly Need[]
-  /** How long it may take, in real milliseconds. */
-  readonly limitMs: number
+  /** How long it may take on this subject, in real milliseconds. */
+  limitMs(subject: Subject): number
   /** Whether no other case may run beside it: it restarts the service, or keeps it busy. */
   readonly alone: boolean
   run(context: Context): Promise<void>
@@ -30,7 +30,8 @@ export const CASE_LIMIT_MS = 90_000
 
 export interface CaseOptions {
   readonly needs?: readonly Need[]
-  readonly limitMs?: number
+  /** A function where it depends on the subject, such as on how many processes are killed. */
+  readonly limitMs?: number | ((subject: Subject) => number)
   readonly alone?: boolean
 }
 
@@ -52,7 +53,7 @@ export class Group {
       group: this.#name,
       name,
       needs: [...this.#needs, ...needs],
-      limitMs,
+      limitMs: typeof limitMs === 'function' ? limitMs : () => limitMs,
       alone,
       run,
     })

@@ -36,7 +36,7 @@ export function conformanceCases(subject: Subject): Assignment[] {
       group: test.group,
       title,
       skipped,
-      limitMs: test.limitMs,
+      limitMs: test.limitMs(subject),
       // Cases that share a virtual clock would move it under each other.
       alone: test.alone || subject.clock !== undefined,
       run: () => runCase(test, lacking, subject),
@@ -79,7 +79,7 @@ async function runCase(test: Case, lacking: Need | undefined, subject: Subject):
   await context.start()
   const run = lacking?.refused?.(context) ?? test.run(context)
   // The limit is in real time, since a virtual clock would not notice a case that hangs.
-  await realTime.within(finish(run, context), test.limitMs, `"${test.name}"`)
+  await realTime.within(finish(run, context), test.limitMs(subject), `"${test.name}"`)
 }
 
 /** Ends the context in every case. The failure of the case comes before one of the end. */
