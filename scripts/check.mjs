@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { COUNTS_FILE, formatCounts, sumCounts } from './counts.mjs'
 import { testNewestServers } from './newest.mjs'
-import { runSideBySide, runStep, StepFailed } from './steps.mjs'
+import { runEach, runSideBySide, runStep, StepFailed } from './steps.mjs'
 
 const NODES = ['20', '22', '24', '26']
 const running = process.versions.node.split('.')[0]
@@ -41,12 +41,17 @@ try {
     ],
     CORES,
   )
-  await testOnOtherNodes()
-  if (plan === 'full') await testNewestServers()
-  await runStep({
-    ...node(`${plan} tests on Node ${running}`, 'scripts/test.mjs'),
-    env: { HOLDFAST_TEST: plan },
-  })
+  const ownTests = () =>
+    runStep({
+      ...node(`${plan} tests on Node ${running}`, 'scripts/test.mjs'),
+      env: { HOLDFAST_TEST: plan },
+    })
+  // The exhaustive plan takes hours, so that one failure must not hide what comes behind it.
+  if (plan === 'full') await runEach([ownTests, testNewestServers, testOnOtherNodes])
+  else {
+    await testOnOtherNodes()
+    await ownTests()
+  }
 } catch (error) {
   process.exitCode = 1
   if (!(error instanceof StepFailed)) throw error
@@ -65,7 +70,7 @@ async function testOnOtherNodes() {
     env: { HOLDFAST_TEST: elsewhere },
   }))
   if (elsewhere === 'fast') await runSideBySide(steps, CORES)
-  else for (const step of steps) await runStep(step)
+  else await runEach(steps.map((step) => () => runStep(step)))
 }
 
 /** @param {string} title @param {string[]} args */

@@ -3,7 +3,7 @@
  * some stores have two kinds of server. The versions move, so each run fetches the servers and
  * prints which versions it found.
  */
-import { runStep } from './steps.mjs'
+import { runEach, runStep } from './steps.mjs'
 
 const SQL = ['test/rule/', 'test/transaction/', 'test/oversell/', 'packages/holdfast/test/sql/']
 const COMMAND_LINE = 'packages/cli/test/commands/'
@@ -50,12 +50,14 @@ export async function testNewestServers() {
     command: 'node',
     args: ['verification/servers/dist/fetch-newest.js'],
   })
-  for (const { servers, tests } of RUNS) {
-    await runStep({
-      title: `tests on the newest ${servers.join(', ')}`,
-      command: 'node',
-      args: ['scripts/test.mjs', ...tests],
-      env: { HOLDFAST_TEST: 'usual', HOLDFAST_NEWEST: servers.join() },
-    })
-  }
+  const runs = RUNS.map(({ servers, tests }) => {
+    return () =>
+      runStep({
+        title: `tests on the newest ${servers.join(', ')}`,
+        command: 'node',
+        args: ['scripts/test.mjs', ...tests],
+        env: { HOLDFAST_TEST: 'usual', HOLDFAST_NEWEST: servers.join() },
+      })
+  })
+  await runEach(runs)
 }

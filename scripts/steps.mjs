@@ -25,6 +25,25 @@ export async function runStep(step) {
 }
 
 /**
+ * Runs one after the other, also when one has failed.
+ * @param {readonly (() => Promise<void>)[]} runs
+ * @throws StepFailed when all have ended and one of them failed.
+ */
+export async function runEach(runs) {
+  /** @type {string[]} */
+  const failures = []
+  for (const run of runs) {
+    try {
+      await run()
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error
+      failures.push(error.message)
+    }
+  }
+  if (failures.length > 0) throw new StepFailed(failures.join('\n'))
+}
+
+/**
  * Runs all steps, some at a time, and shows what each printed when it has ended.
  * @param {readonly Step[]} steps
  * @param {number} most how many run at a time

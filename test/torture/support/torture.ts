@@ -27,16 +27,27 @@ export interface Running {
   readonly ended: Promise<Ended>
 }
 
-/** @param uid the user who runs it, if not our own: only root can choose */
-export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}, uid?: number): Running {
+/** Another user who runs the command. */
+export interface OtherUser {
+  readonly uid: number
+  /** A Node that this user may execute. */
+  readonly node: string
+}
+
+/** @param user who runs it, if not our own: only root can choose */
+export function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  user?: OtherUser,
+): Running {
   // Short, since sockets live in it.
   const folder = mkdtempSync(join(tmpdir(), 'hft-'))
   // Databases run as users of their own, and write temporary files as well.
   chmodSync(folder, 0o1777)
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(user?.node ?? process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: folder, ...env },
-    ...(uid === undefined ? {} : { uid, gid: uid }),
+    ...(user === undefined ? {} : { uid: user.uid, gid: user.uid }),
   })
   const printed = { stdout: '', stderr: '' }
   let heard: (() => void) | undefined
