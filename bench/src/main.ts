@@ -19,6 +19,7 @@ import { labSuite } from './suites/lab.js'
 import { etcdSuite, zookeeperSuite } from './suites/services.js'
 import { memoryComparable, memorySuite } from './suites/memory.js'
 import { redisComparable, redisSuite } from './suites/redis.js'
+import { redlockComparable, redlockSuite } from './suites/redlock.js'
 
 type Suite = (rounds: number, progress: (text: string) => void) => Promise<Row[]>
 
@@ -27,6 +28,7 @@ const SUITES = new Map<string, Suite>([
   ['embedded', embeddedSuite],
   ['embedded-files', embeddedFilesSuite],
   ['redis', redisSuite],
+  ['redlock', redlockSuite],
   ['etcd', etcdSuite],
   ['zookeeper', zookeeperSuite],
   ['held', heldSuite],
@@ -41,11 +43,23 @@ const COMPARABLE = new Map<string, Comparable>([
   ['memory', memoryComparable],
   ['embedded', embeddedComparable],
   ['redis', redisComparable],
+  ['redlock', redlockComparable],
 ])
 const FEWEST_ROUNDS = 5
 /** The interval of a median needs more rounds than the median. */
 const ROUNDS_OF_COMPARISON = 9
 const USAGE_ERROR = 64
+const USAGE = `npm run bench -- [suite …] [--rounds N]
+npm run bench -- [suite …] --before PATH [--rounds N] [--only REGEXP]
+
+  --rounds N      how often each subject runs
+                  (default ${FEWEST_ROUNDS}, or ${ROUNDS_OF_COMPARISON} with --before)
+  --before PATH   compare with another built checkout, in alternation
+  --only REGEXP   only the workloads whose name matches; with --before
+  --help          show this
+
+suites: ${[...SUITES.keys()].join(', ')}
+suites that can be compared: ${[...COMPARABLE.keys()].join(', ')}`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -53,6 +67,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     before: { type: 'string' },
     only: { type: 'string', default: '' },
+    help: { type: 'boolean', default: false },
   },
 })
 const { before, only } = values
@@ -63,7 +78,9 @@ const rounds = Number(
 const names = positionals.length > 0 ? positionals : [...suites.keys()]
 const unknown = names.find((name) => !suites.has(name))
 
-if (unknown !== undefined) {
+if (values.help) {
+  console.log(USAGE)
+} else if (unknown !== undefined) {
   console.error(`There is no suite "${unknown}". Choose among: ${[...suites.keys()].join(', ')}.`)
   process.exitCode = USAGE_ERROR
 } else if (!Number.isSafeInteger(rounds) || rounds < FEWEST_ROUNDS) {
