@@ -5,6 +5,7 @@
  */
 import { LockUsageError, StaleTokenError, StoreUnavailableError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { checkName } from '../store/names.js'
 import type { RedisClient } from '../stores/redis/clients.js'
 import type { SqlSession } from '../transaction/database.js'
@@ -27,6 +28,9 @@ export interface FenceOptions {
    */
   readonly prefix?: string
 }
+
+const WRITE_KEYS: KnownKeys<Pick<FenceOptions, 'prefix'>> = { prefix: 1 }
+const FENCE_KEYS: KnownKeys<FenceOptions> = { schema: 1, ...WRITE_KEYS }
 
 /**
  * A transaction of `pg`, `postgres`, `mysql2/promise`, Kysely, Drizzle, Knex, Prisma or TypeORM.
@@ -52,6 +56,7 @@ export async function assertFence(
   resource: string,
   options: FenceOptions = {},
 ): Promise<void> {
+  checkKeys('assertFence', options, FENCE_KEYS)
   const values = valuesOf(lease, resource)
   if (!(await isNewest(tx, values, lease.name, options))) throw stale(lease, resource)
 }
@@ -75,6 +80,7 @@ export async function fencedWrite(
   commands: readonly RedisCommand[],
   options: Pick<FenceOptions, 'prefix'> = {},
 ): Promise<readonly unknown[]> {
+  checkKeys('fencedWrite', options, WRITE_KEYS)
   const values = valuesOf(lease, resource)
   checkCommands(commands)
   const replies = await fencedInRedis(client, values, commands, { lock: lease.name, ...options })

@@ -63,7 +63,7 @@ export class Acquirer {
 
   /** Waits for a lease. Without a promise where the store grants it in the same tick. */
   acquire(options: AcquireOptions = NO_OPTIONS): HeldLease | Promise<HeldLease> {
-    const limits = this.#limits(options)
+    const limits = this.#limits('acquire', options)
     // Before the first run of the process no context holds a lock.
     if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
     return this.#acquire(limits)
@@ -110,7 +110,7 @@ export class Acquirer {
         lock: this.#template.lock,
       })
     }
-    const limits = this.#limits(options)
+    const limits = this.#limits('run', options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
     const startedMs = this.#client.runtime.clock.monotonicMs()
     const inside =
@@ -127,10 +127,10 @@ export class Acquirer {
     return runAndRelease(this.#client, lease, work)
   }
 
-  #limits(options: AcquireOptions): WaitLimits {
+  #limits(call: string, options: AcquireOptions): WaitLimits {
     this.#client.runtime.assertOpen(this.#template.lock)
     if (options === NO_OPTIONS) return this.#client.waitLimits
-    return limitsOf(this.#template.lock, 'acquire', options, this.#client.waitLimits)
+    return limitsOf(this.#template.lock, call, options, this.#client.waitLimits)
   }
 
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {

@@ -11,7 +11,6 @@ import { FifoQueue } from './fifo-queue.js'
 import { Heartbeats } from './heartbeats.js'
 import {
   checkLabel,
-  checkObject,
   checkWait,
   clientSettings,
   type LockSettings,
@@ -42,7 +41,6 @@ export class Client implements Services {
 
   /** @throws LockUsageError when an option makes no sense. */
   constructor(store: Store, options: LocksOptions) {
-    checkObject('the options of createLocks', options)
     this.settings = clientSettings(options, store)
     this.waitLimits = {
       waitMs: checkWait(options.waitMs, Infinity),

@@ -6,7 +6,7 @@ import { channel, type Channel } from 'node:diagnostics_channel'
 import { LockUsageError, type LossReason } from '../errors.js'
 import { withJson } from '../store/with-json.js'
 import { detached } from './async-context.js'
-import { describe } from './options.js'
+import { describe } from '../options/describe.js'
 
 /** The fields of every message. */
 export interface LockEvent {

@@ -1,7 +1,9 @@
 /** What a holder can add to its owner info in `inspect`. */
 import { LockUsageError } from '../errors.js'
 import type { ProcessGroup } from '../store/contract.js'
-import { checkLabel, checkObject, describe } from './options.js'
+import { describe } from '../options/describe.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkLabel } from './options.js'
 
 export interface LeaseNote {
   readonly label?: string
@@ -9,12 +11,15 @@ export interface LeaseNote {
   readonly group?: ProcessGroup
 }
 
+const NOTE_KEYS: KnownKeys<LeaseNote> = { label: 1, group: 1 }
+const GROUP_KEYS: KnownKeys<ProcessGroup> = { pgid: 1, startTime: 1 }
+
 /**
- * Returns the known fields of the note, so that it cannot replace the rest of the owner.
+ * Returns the fields of the note. It cannot replace the rest of the owner.
  * @throws LockUsageError when it makes no sense.
  */
 export function checkNote(note: LeaseNote): LeaseNote {
-  checkObject('the note of annotate', note)
+  checkKeys('annotate', note, NOTE_KEYS)
   const { label, group } = note
   return {
     ...(label === undefined ? {} : { label: checkLabel(label) }),
@@ -24,7 +29,7 @@ export function checkNote(note: LeaseNote): LeaseNote {
 
 /** A takeover waits until the group is gone, so the group must be one that can be looked up. */
 function checkGroup(group: ProcessGroup): ProcessGroup {
-  checkObject('group', group)
+  checkKeys('the group of annotate', group, GROUP_KEYS)
   const { pgid, startTime } = group
   if (!Number.isSafeInteger(pgid) || pgid < 1) {
     throw new LockUsageError(

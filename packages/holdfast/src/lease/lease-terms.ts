@@ -3,15 +3,18 @@ import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import { marginMs } from './deadline.js'
 import type { Grant } from './grant.js'
 import type { RenewOptions } from './lease.js'
-import { checkDuration, checkObject, checkTtl } from './options.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkDuration, checkTtl } from './options.js'
 import type { Runtime } from './runtime.js'
+
+const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
 
 /** How often `ensure` renews while each answer comes too late. */
 export const ENSURE_TRIES = 3
 
 /** @throws LockUsageError for a TTL that makes no sense, or that the store does not grant. */
 export function changeTtl({ store, clock }: Runtime, grant: Grant, options: RenewOptions): void {
-  checkObject('the options of renew', options)
+  checkKeys('renew', options, RENEW_KEYS)
   const { ttlMs } = options
   if (ttlMs === undefined) return
   checkTtl(ttlMs, store)

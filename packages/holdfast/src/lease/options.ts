@@ -3,6 +3,8 @@
  */
 import type { Clock, Random } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
+import { describe } from '../options/describe.js'
+import type { KnownKeys } from '../options/known-keys.js'
 import type { Store } from '../store/contract.js'
 
 /** How waiters of different processes take turns. */
@@ -52,6 +54,25 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal
 }
 
+export const LOCK_KEYS: KnownKeys<LockOptions> = {
+  ttlMs: 1,
+  renew: 1,
+  maxHoldMs: 1,
+  reentrant: 1,
+  fairness: 1,
+}
+
+export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
+  ...LOCK_KEYS,
+  namespace: 1,
+  label: 1,
+  waitMs: 1,
+  clock: 1,
+  random: 1,
+}
+
+export const ACQUIRE_KEYS: KnownKeys<AcquireOptions> = { waitMs: 1, signal: 1 }
+
 /** The checked options of a lock. */
 export interface LockSettings {
   readonly ttlMs: number
@@ -84,12 +105,15 @@ export function checkTtl(ttlMs: number, store: Store): void {
   }
 }
 
+/**
+ * Returns the settings of a lock.
+ * @param options of a call that has checked their keys
+ */
 export function lockSettings(
-  options: LockOptions = {},
+  options: LockOptions,
   defaults: LockSettings,
   store: Store,
 ): LockSettings {
-  checkObject('the lock options', options)
   const { ttlMs, renew, maxHoldMs, reentrant, fairness } = { ...defaults, ...defined(options) }
   checkTtl(ttlMs, store)
   checkDuration('maxHoldMs', maxHoldMs, { min: 1, infinite: true })
@@ -131,19 +155,6 @@ export function checkDuration(
 function checkBoolean(what: string, value: unknown): void {
   if (typeof value !== 'boolean')
     throw new LockUsageError(`${what} must be true or false, not ${describe(value)}.`)
-}
-
-export function checkObject(what: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null) {
-    throw new LockUsageError(`${what} must be an object, not ${describe(value)}.`)
-  }
-}
-
-export function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
-  if (typeof value === 'object' && value !== null)
-    return Array.isArray(value) ? 'an array' : 'an object'
-  return typeof value === 'function' ? 'a function' : String(value)
 }
 
 /** Returns the options without undefined keys, which mean the default. */

@@ -9,7 +9,8 @@ import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import { onAbort } from './abort-listeners.js'
-import { checkObject, checkWait, type AcquireOptions } from './options.js'
+import { checkKeys } from '../options/known-keys.js'
+import { ACQUIRE_KEYS, checkWait, type AcquireOptions } from './options.js'
 import type { Outage } from './outage.js'
 import type { AttemptStatus, OpenWait } from './open-waits.js'
 import type { Runtime } from './runtime.js'
@@ -24,17 +25,17 @@ export interface WaitLimits {
 
 /**
  * Returns the limits that a caller's options name.
- * @param what the call whose options these are, for errors
+ * @param call the call whose options these are, for errors
  * @param defaults the limits of a caller without options
  * @throws LockUsageError when an option makes no sense, and the reason of a signal that is aborted.
  */
 export function limitsOf(
   lock: string,
-  what: string,
+  call: string,
   options: AcquireOptions,
   defaults: WaitLimits,
 ): WaitLimits {
-  checkObject(`the options of ${what}`, options)
+  checkKeys(call, options, ACQUIRE_KEYS, { lock })
   const { signal } = options
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new LockUsageError('signal must be an AbortSignal.', { lock })

@@ -3,7 +3,8 @@ import { settlesWithin } from '../clock/with-timeout.js'
 import { LockError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { OpenLease } from '../lease/services.js'
-import { checkDuration, checkObject } from '../lease/options.js'
+import { checkDuration } from '../lease/options.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import type { Store } from '../store/contract.js'
 
 export interface CloseOptions {
@@ -12,6 +13,8 @@ export interface CloseOptions {
    */
   readonly graceMs?: number
 }
+
+const CLOSE_KEYS: KnownKeys<CloseOptions> = { graceMs: 1 }
 
 /** How many clients use a store: the last one to leave closes it. */
 const users = new WeakMap<Store, number>()
@@ -23,7 +26,7 @@ export function useStore(store: Store): void {
 
 /** Closes a client. A second call waits for the first. */
 export async function closeClient(client: Client, options: CloseOptions = {}): Promise<void> {
-  checkObject('the options of close', options)
+  checkKeys('close', options, CLOSE_KEYS)
   const { graceMs = 5000 } = options
   checkDuration('graceMs', graceMs, { min: 0, infinite: true })
   let done = closing.get(client)

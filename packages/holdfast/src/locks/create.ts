@@ -6,12 +6,13 @@ import { detached } from '../lease/async-context.js'
 import { enclosingFrame } from '../lease/frames.js'
 import { HeldLease } from '../lease/held-lease.js'
 import {
-  checkObject,
-  describe,
+  CLIENT_KEYS,
   type AcquireOptions,
   type LockOptions,
   type LocksOptions,
 } from '../lease/options.js'
+import { describe } from '../options/describe.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { releaseHandle, renewHandle } from '../lease/adoption.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
@@ -47,6 +48,9 @@ export interface StealLockOptions {
    */
   readonly reason?: string
 }
+
+const INSPECT_KEYS: KnownKeys<InspectOptions> = { prefix: 1, limit: 1 }
+const STEAL_KEYS: KnownKeys<StealLockOptions> = { reason: 1, now: 1 }
 
 const MAX_REASON_BYTES = 256
 
@@ -125,7 +129,7 @@ export interface Locks extends AsyncDisposable {
  */
 export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   checkStore(store)
-  checkObject('the options of createLocks', options)
+  checkKeys('createLocks', options, CLIENT_KEYS, { store: store.name })
   checkClock(options.clock)
   checkRandom(options.random)
   const client = new Client(store, options)
@@ -170,13 +174,16 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
     mutex: (name, lock) => mutex(client, named(name), lock),
     readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
     semaphore: (name, lock) => semaphore(client, named(name), lock),
-    multi: (locks) => multi(client, locks),
+    multi(locks, ...rest: readonly unknown[]) {
+      if (rest[0] !== undefined) checkKeys('multi', rest[0], {})
+      return multi(client, locks)
+    },
     striped: (name, lock) => striped(client, named(name), lock),
     election(name, lock) {
       const full = named(name)
-      return new LockElection(client, mutex(client, full, lock), () => holders(full))
+      return new LockElection(client, mutex(client, full, lock, 'election'), () => holders(full))
     },
-    singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock)),
+    singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock, 'singleFlight')),
     inspect,
     async steal(name, options = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')
@@ -218,18 +225,17 @@ function notUnderLock(lock: string, store: Store): LockUsageError {
 }
 
 function checkStore(store: unknown): void {
-  checkObject('the store of createLocks', store)
-  const { attempt, traits } = store as Partial<Store>
+  const { attempt, traits } = (store ?? {}) as Partial<Store>
   if (typeof attempt === 'function' && typeof traits === 'object' && (traits as unknown) !== null)
     return
   throw new LockUsageError(
-    "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory' " +
-      "or embeddedStore() of 'holdfast/embedded'.",
+    "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory', " +
+      "embeddedStore() of 'holdfast/embedded' or redisStore({ client }) of 'holdfast/redis'.",
   )
 }
 
 function checkSteal(options: StealLockOptions): StealOptions {
-  checkObject('the options of steal', options)
+  checkKeys('steal', options, STEAL_KEYS)
   const { now = false, reason } = options
   // Any other true value, such as the text 'false', would free the lock under running code.
   if (typeof now !== 'boolean') {
@@ -241,7 +247,7 @@ function checkSteal(options: StealLockOptions): StealOptions {
 }
 
 function checkInspect(options: InspectOptions): Required<InspectOptions> {
-  checkObject('the options of inspect', options)
+  checkKeys('inspect', options, INSPECT_KEYS)
   const { prefix = '', limit = 1000 } = options
   if (typeof prefix !== 'string') {
     throw new LockUsageError(`The prefix of inspect must be a string, not ${describe(prefix)}.`)

@@ -6,6 +6,7 @@ import type { HeldLease } from '../lease/held-lease.js'
 import type { Lease } from '../lease/lease.js'
 import type { AcquireOptions, LockSettings } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
+import { checkKeys } from '../options/known-keys.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
 export interface Lockable<L extends Lease = Lease> {
@@ -72,7 +73,8 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     }
   }
 
-  async tryAcquire(): Promise<L | undefined> {
+  async tryAcquire(...rest: readonly unknown[]): Promise<L | undefined> {
+    if (rest[0] !== undefined) checkKeys('tryAcquire', rest[0], {}, { lock: this.name })
     return this.#acquirer.tryAcquire() as unknown as L | undefined
   }
 

@@ -6,7 +6,8 @@
  * again.
  */
 import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
-import { checkObject, checkWait, type AcquireOptions } from '../lease/options.js'
+import { ACQUIRE_KEYS, checkWait, type AcquireOptions } from '../lease/options.js'
+import { checkKeys } from '../options/known-keys.js'
 import type { Lease, RenewOptions } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
 import { INSPECT } from '../store/with-json.js'
@@ -69,7 +70,7 @@ class SortedMultiLock implements MultiLock {
   ): Promise<T> {
     if (typeof work !== 'function')
       throw new LockUsageError('run of a multi-lock needs a function to call.')
-    checkObject('the options of run', options)
+    checkKeys('run', options, ACQUIRE_KEYS)
     const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
     const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
     let begun = false
@@ -129,7 +130,7 @@ class SortedMultiLock implements MultiLock {
   }
 
   async acquire(options: AcquireOptions = {}): Promise<MultiLease> {
-    checkObject('the options of acquire', options)
+    checkKeys('acquire', options, ACQUIRE_KEYS)
     const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
     const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
     for (;;) {
@@ -152,7 +153,8 @@ class SortedMultiLock implements MultiLock {
     })
   }
 
-  async tryAcquire(): Promise<MultiLease | undefined> {
+  async tryAcquire(...rest: readonly unknown[]): Promise<MultiLease | undefined> {
+    if (rest[0] !== undefined) checkKeys('tryAcquire', rest[0], {})
     const leases: Lease[] = []
     for (const lock of this.#locks) {
       const lease = await undoOnError(leases, () => lock.tryAcquire())

@@ -4,13 +4,21 @@
  */
 import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/lease.js'
-import { lockSettings, type LockOptions } from '../lease/options.js'
+import { LOCK_KEYS, lockSettings, type LockOptions } from '../lease/options.js'
+import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
 export type Mutex = Lockable
 
-export function mutex(client: Client, name: string, options?: LockOptions): BasicLock<Lease> {
+/** @param call the public call whose options these are */
+export function mutex(
+  client: Client,
+  name: string,
+  options: LockOptions = {},
+  call = 'mutex',
+): BasicLock<Lease> {
+  checkKeys(call, options, LOCK_KEYS, { lock: name })
   const settings = lockSettings(options, client.settings, client.runtime.store)
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
   const template = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const

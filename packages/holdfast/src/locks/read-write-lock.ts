@@ -4,7 +4,8 @@
  */
 import type { Client } from '../lease/client.js'
 import type { Lease, WriteLease } from '../lease/lease.js'
-import { lockSettings, type LockOptions } from '../lease/options.js'
+import { LOCK_KEYS, lockSettings, type LockOptions } from '../lease/options.js'
+import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
@@ -19,7 +20,12 @@ export interface ReadWriteLock {
   readonly write: Lockable<WriteLease>
 }
 
-export function readWriteLock(client: Client, name: string, options?: LockOptions): ReadWriteLock {
+export function readWriteLock(
+  client: Client,
+  name: string,
+  options: LockOptions = {},
+): ReadWriteLock {
+  checkKeys('readWriteLock', options, LOCK_KEYS, { lock: name })
   const settings = lockSettings(options, client.settings, client.runtime.store)
   const template = {
     lock: name,

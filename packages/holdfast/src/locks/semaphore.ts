@@ -2,9 +2,11 @@
 import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/lease.js'
+import { describe } from '../options/describe.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import {
-  checkObject,
-  describe,
+  ACQUIRE_KEYS,
+  LOCK_KEYS,
   lockSettings,
   type AcquireOptions,
   type LockOptions,
@@ -28,6 +30,10 @@ export interface WeightOptions {
   readonly weight?: number
 }
 
+const SEMAPHORE_KEYS: KnownKeys<SemaphoreOptions> = { permits: 1, ...LOCK_KEYS }
+const TRY_KEYS: KnownKeys<WeightOptions> = { weight: 1 }
+const WEIGHTED_KEYS: KnownKeys<AcquireOptions & WeightOptions> = { ...TRY_KEYS, ...ACQUIRE_KEYS }
+
 export interface Semaphore extends Lockable {
   readonly permits: number
   run<T>(
@@ -41,7 +47,7 @@ export interface Semaphore extends Lockable {
 }
 
 export function semaphore(client: Client, name: string, options: SemaphoreOptions): Semaphore {
-  checkObject('the options of semaphore', options)
+  checkKeys('semaphore', options, SEMAPHORE_KEYS, { lock: name })
   const { permits, ...rest } = options
   checkPermits('permits', permits, CAPACITY_ALL - 1, name)
   const settings = lockSettings(rest, client.settings, client.runtime.store)
@@ -62,11 +68,12 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
     return lock
   }
 
-  function parted(options: AcquireOptions & WeightOptions = {}): {
-    readonly lock: BasicLock<Lease>
-    readonly wait: AcquireOptions
-  } {
-    checkObject(`the options of semaphore "${name}"`, options)
+  function parted(
+    call: string,
+    options: AcquireOptions & WeightOptions = {},
+    known: KnownKeys<WeightOptions> = WEIGHTED_KEYS,
+  ): { readonly lock: BasicLock<Lease>; readonly wait: AcquireOptions } {
+    checkKeys(call, options, known, { lock: name })
     const { weight, ...wait } = options
     return { lock: withWeight(weight), wait }
   }
@@ -78,14 +85,14 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
     permits,
     withWeight,
     async run(work, options) {
-      const { lock, wait } = parted(options)
+      const { lock, wait } = parted('run', options)
       return lock.run(work, wait)
     },
     async acquire(options) {
-      const { lock, wait } = parted(options)
+      const { lock, wait } = parted('acquire', options)
       return lock.acquire(wait)
     },
-    tryAcquire: async (options) => parted(options).lock.tryAcquire(),
+    tryAcquire: async (options) => parted('tryAcquire', options, TRY_KEYS).lock.tryAcquire(),
     adopt: async (handle) => withWeight().adopt(handle),
   }
 }

@@ -6,13 +6,16 @@
  */
 import { LockUsageError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
-import type { AcquireOptions } from '../lease/options.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { ACQUIRE_KEYS, type AcquireOptions } from '../lease/options.js'
 import type { Lockable } from './lock.js'
 
 export interface SingleFlightOptions<T> extends AcquireOptions {
   /** Reads the value where it is kept; undefined or null when it is missing. */
   readonly read: () => T | undefined | null | PromiseLike<T | undefined | null>
 }
+
+const SINGLE_FLIGHT_KEYS: KnownKeys<SingleFlightOptions<unknown>> = { read: 1, ...ACQUIRE_KEYS }
 
 export interface SingleFlight {
   readonly name: string
@@ -36,6 +39,7 @@ export function singleFlight(lock: Lockable): SingleFlight {
           },
         )
       }
+      checkKeys('run of singleFlight', options, SINGLE_FLIGHT_KEYS, { lock: lock.name })
       const { read, ...wait } = options
       const early = await read()
       if (early !== undefined && early !== null) return early

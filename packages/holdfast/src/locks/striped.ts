@@ -1,7 +1,9 @@
 /** A striped lock: one name, several mutexes, and each key always falls on the same one of them. */
 import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import { checkObject, describe, lockSettings, type LockOptions } from '../lease/options.js'
+import { describe } from '../options/describe.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { LOCK_KEYS, lockSettings, type LockOptions } from '../lease/options.js'
 import { checkName } from '../store/names.js'
 import { mutex, type Mutex } from './mutex.js'
 
@@ -9,6 +11,8 @@ export interface StripedOptions extends LockOptions {
   /** How many mutexes. Changing it moves keys to other stripes: all clients must agree. */
   readonly stripes: number
 }
+
+const STRIPED_KEYS: KnownKeys<StripedOptions> = { stripes: 1, ...LOCK_KEYS }
 
 export interface StripedLock {
   readonly name: string
@@ -24,7 +28,7 @@ export interface StripedLock {
 const MOST_STRIPES = 65_536
 
 export function striped(client: Client, name: string, options: StripedOptions): StripedLock {
-  checkObject('the options of striped', options)
+  checkKeys('striped', options, STRIPED_KEYS, { lock: name })
   const { stripes, ...rest } = options
   if (!Number.isSafeInteger(stripes) || stripes < 1 || stripes > MOST_STRIPES) {
     throw new LockUsageError(

@@ -4,7 +4,7 @@
  * `TransactionalDatabase`.
  */
 import { LockUsageError } from '../errors.js'
-import { describe } from '../lease/options.js'
+import { describe } from '../options/describe.js'
 
 /** Whose SQL is spoken. MariaDB counts as MySQL. */
 export type Dialect = 'postgres' | 'mysql'

@@ -9,7 +9,9 @@
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease } from '../lease/held-lease.js'
 import type { Lease } from '../lease/lease.js'
-import { describe, type AcquireOptions } from '../lease/options.js'
+import { ACQUIRE_KEYS, type AcquireOptions } from '../lease/options.js'
+import { describe } from '../options/describe.js'
+import { checkKeys } from '../options/known-keys.js'
 import type { Lockable } from '../locks/lock.js'
 import type { TransactionGuard, GuardedLease, GuardQuery, Store } from '../store/contract.js'
 import {
@@ -36,6 +38,7 @@ export async function transaction<L extends Lease, Tx, T>(
   options?: AcquireOptions,
 ): Promise<T> {
   const guard = guardFor(store, lock, db)
+  if (options !== undefined) checkKeys('transaction', options, ACQUIRE_KEYS, { lock: lock.name })
   const lease = await coverable(await lock.acquire(options))
   let working: Promise<unknown> = Promise.resolve()
   let committing = false

@@ -1,5 +1,6 @@
 /** Opens the store that a URL names. The code of a store is loaded only for its URL. */
-import { checkObject, describe } from '../lease/options.js'
+import { describe } from '../options/describe.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { LockUsageError } from '../errors.js'
 import { invariant } from '../invariant.js'
 import type { Store } from '../store/contract.js'
@@ -12,7 +13,7 @@ import { openPostgresPool } from './postgres.js'
 import { connect, findRedisLibrary } from './redis-library.js'
 import { REDIS_SCHEMES, redisTarget } from './redis-url.js'
 import { schemeOf } from './scheme.js'
-import { nearest } from './suggest.js'
+import { nearest } from '../options/suggest.js'
 import { zookeeperOptions } from './zookeeper.js'
 
 export interface OpenStoreOptions {
@@ -22,6 +23,8 @@ export interface OpenStoreOptions {
    */
   readonly librariesOf?: string
 }
+
+const KEYS: KnownKeys<OpenStoreOptions> = { librariesOf: 1 }
 
 /** Opens one kind of store. The code of the store is loaded with the call. */
 type Open = (url: string, libraries: string | undefined) => Promise<OpenedStore>
@@ -52,7 +55,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
       `openStore needs a URL, such as process.env.HOLDFAST_STORE, not ${describe(url)}.`,
     )
   }
-  checkObject('the options of openStore', options)
+  checkKeys('openStore', options, KEYS)
   return openerOf(schemeOf(url))(url, options.librariesOf)
 }
 

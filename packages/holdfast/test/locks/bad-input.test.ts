@@ -249,7 +249,10 @@ describe('options', () => {
     const lease = await locks.mutex('note').acquire()
     const owner = async () => (await locks.inspect({ prefix: 'note' }))[0]?.holders[0]?.owner
     const before = await owner()
-    await lease.annotate({ label: 'mine', clientId: 'evil', host: 'elsewhere' } as LeaseNote)
+    const foreign = { label: 'mine', clientId: 'evil', host: 'elsewhere' } as LeaseNote
+    expect(await outcomeOf(lease.annotate(foreign))).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(await owner()).toEqual(before)
+    await lease.annotate({ label: 'mine' })
     expect(await owner()).toEqual({ ...before, label: 'mine' })
     for (const group of [
       {},

@@ -3,7 +3,7 @@
  * install.
  */
 import { accessSync, constants } from 'node:fs'
-import { LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
 import { chooseFolder, FILES, fileSystemName, prepareFolder } from './directory.js'
 import { thisMachine, type Machine } from './machine.js'
@@ -23,6 +23,8 @@ export interface EmbeddedStoreOptions {
   readonly machine?: Machine
 }
 
+const KEYS: KnownKeys<EmbeddedStoreOptions> = { directory: 1, system: 1, machine: 1 }
+
 /**
  * Makes a store on this machine. The folder and the file are opened, and made, when the store is
  * first used.
@@ -31,18 +33,9 @@ export interface EmbeddedStoreOptions {
  * folder.
  */
 export function embeddedStore(options: EmbeddedStoreOptions = {}): Store {
-  const machine = machineOf(options)
+  checkKeys('embeddedStore', options, KEYS, { store: 'embedded' })
+  const machine = options.machine ?? thisMachine()
   return new EmbeddedStore(chooseFolder(options, machine), machine)
-}
-
-/**
- * A path instead of the options would be overlooked, and the locks kept in the user's own folder.
- */
-function machineOf(options: EmbeddedStoreOptions | null): Machine {
-  if (typeof options === 'object' && options !== null) return options.machine ?? thisMachine()
-  throw new LockUsageError('The options of embeddedStore must be an object, as { directory } is.', {
-    store: 'embedded',
-  })
 }
 
 /** What `doctor` reports about an embedded store. */
@@ -67,7 +60,8 @@ export interface EmbeddedDiagnosis {
  * @throws StoreUnavailableError (`STORE_CONFIG`) saying what is wrong with it.
  */
 export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<EmbeddedDiagnosis> {
-  const machine = machineOf(options)
+  checkKeys('diagnose', options, KEYS, { store: 'embedded' })
+  const machine = options.machine ?? thisMachine()
   const folder = chooseFolder(options, machine)
   prepareFolder(folder, machine)
   const store = new EmbeddedStore(folder, machine)

@@ -25,7 +25,7 @@ export interface EtcdMember {
  * client library are wrong.
  */
 export async function diagnose(options: EtcdOptions): Promise<readonly EtcdMember[]> {
-  checkOptions(options)
+  checkOptions(options, 'diagnose')
   const connection = new Connection(options)
   try {
     return await Promise.all(

@@ -25,7 +25,7 @@ const LONGEST_TTL_MS = 2 ** 31 - 1
  * @throws LockUsageError when the options make no sense.
  */
 export function etcdStore(options: EtcdOptions): Store {
-  checkOptions(options)
+  checkOptions(options, 'etcdStore')
   return new SequencedStore(new EtcdPort(new Connection(options)), {
     name: 'etcd',
     ttlRangeMs: [SHORTEST_TTL_MS, LONGEST_TTL_MS],

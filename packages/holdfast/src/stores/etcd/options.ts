@@ -1,5 +1,6 @@
 /** What `etcdStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { shownAddress } from '../sequenced/shown-address.js'
 
 export interface EtcdOptions {
@@ -27,6 +28,13 @@ export interface EtcdTls {
   readonly serverName?: string
 }
 
+const KEYS: KnownKeys<EtcdOptions> = { endpoints: 1, credentials: 1, tls: 1 }
+const CREDENTIALS_KEYS: KnownKeys<NonNullable<EtcdOptions['credentials']>> = {
+  user: 1,
+  password: 1,
+}
+const TLS_KEYS: KnownKeys<EtcdTls> = { ca: 1, cert: 1, key: 1, serverName: 1 }
+
 export interface Endpoint {
   /** As the client library wants it. */
   readonly target: string
@@ -50,9 +58,15 @@ export function parseEndpoint(endpoint: string, { tls }: Pick<EtcdOptions, 'tls'
   return { target: match[2], secure }
 }
 
-/** @throws LockUsageError saying what is wrong. */
-export function checkOptions(options: EtcdOptions): void {
+/**
+ * @param call the public call whose options these are
+ * @throws LockUsageError which names the mistake.
+ */
+export function checkOptions(options: EtcdOptions, call: string): void {
+  checkKeys(call, options, KEYS, { store: 'etcd' })
   const { endpoints, credentials, tls } = options
+  if (credentials) checkKeys(`credentials of ${call}`, credentials, CREDENTIALS_KEYS)
+  if (tls) checkKeys(`tls of ${call}`, tls, TLS_KEYS, { store: 'etcd' })
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
     throw new LockUsageError(
       'etcdStore needs endpoints: a list of addresses, such as ["http://127.0.0.1:2379"].',

@@ -8,6 +8,7 @@
  */
 import { checkClock, systemClock, type Clock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { DEFAULT_POLL_RANGE_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
@@ -40,6 +41,8 @@ export interface MemoryStoreOptions {
   readonly tombstonesPerLock?: number
 }
 
+const KEYS: KnownKeys<MemoryStoreOptions> = { clock: 1, tombstonesPerLock: 1 }
+
 /**
  * Idle locks are kept up to this number, since a lock just released is likely to be taken again.
  */
@@ -71,10 +74,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return new MemoryStore(options)
 }
 
-function checkOptions(options: MemoryStoreOptions | null): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new LockUsageError('The options of memoryStore must be an object.', { store: 'memory' })
-  }
+function checkOptions(options: MemoryStoreOptions): void {
+  checkKeys('memoryStore', options, KEYS, { store: 'memory' })
   const { clock, tombstonesPerLock = 0 } = options
   checkClock(clock)
   if (typeof tombstonesPerLock === 'number' && tombstonesPerLock >= 0) return

@@ -1,5 +1,6 @@
 /** Examines a MariaDB or MySQL database, for `holdfast doctor`. */
 import { systemClock } from '../../clock/clock.js'
+import { checkKeys } from '../../options/known-keys.js'
 import {
   poolOf,
   statement,
@@ -51,13 +52,12 @@ const TABLES = ['locks', 'holders', 'waiters', 'tombstones', 'guards', 'fences']
  * Returns the settings, rights and tables of a database. It takes one connection of the pool.
  * @throws LockError when the database does not answer.
  */
-export async function diagnose({
-  pool,
-  prefix = DEFAULT_PREFIX,
-}: {
+export async function diagnose(options: {
   readonly pool: MysqlPool | MysqlCallbackPool
   readonly prefix?: string
 }): Promise<MysqlDiagnosis> {
+  checkKeys('diagnose', options, { pool: 1, prefix: 1 }, { store: 'mysql' })
+  const { pool, prefix = DEFAULT_PREFIX } = options
   checkPrefix(prefix)
   try {
     const connection = await poolOf(pool).getConnection()

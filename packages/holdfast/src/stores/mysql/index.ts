@@ -1,5 +1,6 @@
 /** `holdfast/mysql`: locks in MariaDB or MySQL, through the program's own pool of `mysql2`. */
 import type { Store } from '../../store/contract.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkRequestTimeout, refuseMode } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
 import { poolOf, type MysqlCallbackPool, type MysqlPool } from './clients.js'
@@ -32,6 +33,13 @@ export interface MysqlStoreOptions {
   readonly requestTimeoutMs?: number
 }
 
+const KEYS: KnownKeys<MysqlStoreOptions> = {
+  pool: 1,
+  prefix: 1,
+  autoMigrate: 1,
+  requestTimeoutMs: 1,
+}
+
 /**
  * Returns a store in a MariaDB or MySQL database. It sends nothing until it is used. It takes up to
  * four connections of the pool at a time, and one more while a waiter waits. All clients must
@@ -40,6 +48,7 @@ export interface MysqlStoreOptions {
  */
 export function mysqlStore(options: MysqlStoreOptions): Store {
   refuseMode(options, 'mysql')
+  checkKeys('mysqlStore', options, KEYS, { store: 'mysql' })
   const { pool, prefix = DEFAULT_PREFIX, autoMigrate = false, requestTimeoutMs = 5000 } = options
   checkRequestTimeout(requestTimeoutMs, 'mysql')
   checkPrefix(prefix)

@@ -1,5 +1,6 @@
 /** Examines a PostgreSQL database, for `holdfast doctor`. */
 import { systemClock } from '../../clock/clock.js'
+import { checkKeys } from '../../options/known-keys.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PgPool } from './pools.js'
 import { explain } from './errors.js'
@@ -50,13 +51,12 @@ interface Session {
  * Returns the settings, rights and tables of a database. It takes two connections of the pool.
  * @throws LockError when the database does not answer.
  */
-export async function diagnose({
-  pool,
-  schema = DEFAULT_SCHEMA,
-}: {
+export async function diagnose(options: {
   readonly pool: PgPool
   readonly schema?: string
 }): Promise<PostgresDiagnosis> {
+  checkKeys('diagnose', options, { pool: 1, schema: 1 }, { store: 'postgres' })
+  const { pool, schema = DEFAULT_SCHEMA } = options
   quoteSchema(schema)
   try {
     const { max } = pool.options as { readonly max?: number }

@@ -1,5 +1,6 @@
 /** `holdfast/postgres`: locks in PostgreSQL, through the program's pool of `pg` or `postgres`. */
 import type { Store } from '../../store/contract.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkRequestTimeout, refuseMode } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
 import { clientOf } from './clients.js'
@@ -31,6 +32,13 @@ export interface PostgresStoreOptions {
   readonly requestTimeoutMs?: number
 }
 
+const KEYS: KnownKeys<PostgresStoreOptions> = {
+  pool: 1,
+  schema: 1,
+  autoMigrate: 1,
+  requestTimeoutMs: 1,
+}
+
 /**
  * Returns a store in a PostgreSQL database. It sends nothing until it is used. It takes up to four
  * connections of the pool at a time. It opens one of its own when a waiter first waits, or when all
@@ -39,6 +47,7 @@ export interface PostgresStoreOptions {
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
   refuseMode(options, 'postgres')
+  checkKeys('postgresStore', options, KEYS, { store: 'postgres' })
   const { pool, schema = DEFAULT_SCHEMA, autoMigrate = false, requestTimeoutMs = 5000 } = options
   checkRequestTimeout(requestTimeoutMs, 'postgres')
   const client = clientOf(pool)

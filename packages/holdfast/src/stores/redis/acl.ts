@@ -1,5 +1,6 @@
 /** The rights that the store needs, as a rule of the server's ACL. */
 import { LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { STORE_NAME } from './errors.js'
 import { isPrefix, LONGEST_PREFIX } from './keys.js'
 
@@ -60,7 +61,7 @@ export interface AclNeeds {
  * there is not
  */
 export function aclRule(needs: AclNeeds): string {
-  checkKeys(needs)
+  checkNeeds(needs)
   const { version, prefix = 'hf', cluster = false, database = 0 } = needs
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (!(major >= 6)) {
@@ -95,31 +96,13 @@ export function aclRule(needs: AclNeeds): string {
   ].join(' ')
 }
 
-const KEYS: readonly string[] = [
-  'version',
-  'prefix',
-  'cluster',
-  'database',
-] satisfies (keyof AclNeeds)[]
+const KEYS: KnownKeys<AclNeeds> = { version: 1, prefix: 1, cluster: 1, database: 1 }
 
-/** A key that was misspelt would be left out of the rule, and the rule would allow too little. */
-function checkKeys(needs: AclNeeds): void {
-  const given: unknown = needs
-  const isObject = typeof given === 'object' && given !== null
-  if (!isObject || typeof needs.version !== 'string') {
-    throw new LockUsageError(
-      'aclRule needs the version of the server, such as { version: "7.0.15" }.',
-      {
-        store: STORE_NAME,
-      },
-    )
-  }
-  const wrong = Object.keys(needs).find((key) => !KEYS.includes(key))
-  if (wrong === undefined) return
+function checkNeeds(needs: AclNeeds): void {
+  checkKeys('aclRule', needs, KEYS, { store: STORE_NAME })
+  if (typeof needs.version === 'string') return
   throw new LockUsageError(
-    `aclRule has no ${JSON.stringify(wrong)}. It takes ${KEYS.join(', ')}.`,
-    {
-      store: STORE_NAME,
-    },
+    'aclRule needs the version of the server, such as { version: "7.0.15" }.',
+    { store: STORE_NAME },
   )
 }

@@ -4,6 +4,7 @@
  */
 import { systemClock } from '../../clock/clock.js'
 import { isLockError, LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { RedisClient } from './clients.js'
 import { explain, isForeign, STORE_NAME } from './errors.js'
 import { lockOf, patternOf } from './keys.js'
@@ -55,6 +56,8 @@ export interface DiagnoseOptions {
   readonly requestTimeoutMs?: number
 }
 
+const KEYS: KnownKeys<DiagnoseOptions> = { client: 1, prefix: 1, requestTimeoutMs: 1 }
+
 const MOST_FOREIGN = 20
 const SCAN_COUNT = '1000'
 /** How many locks are examined on a server that has more. */
@@ -66,6 +69,7 @@ const LOOKED_AT_TOGETHER = 64
  * LockUsageError for a Cluster
  */
 export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis> {
+  checkKeys('diagnose', options, KEYS, { store: STORE_NAME })
   const { client, prefix = 'hf', requestTimeoutMs = 5000 } = options
   if (clusterTransportOf(client)) {
     throw new LockUsageError('diagnose: client must be that of one server, not of a Cluster.', {

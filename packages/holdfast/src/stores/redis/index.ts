@@ -7,8 +7,10 @@
  * and in a Cluster one to each primary.
  */
 import type { Store } from '../../store/contract.js'
-import { checkOptions, openRedis } from './open.js'
-import type { RedisStoreOptions } from './options.js'
+import { checkKeys } from '../../options/known-keys.js'
+import { STORE_NAME } from './errors.js'
+import { openRedis, refuseMode } from './open.js'
+import { REDIS_KEYS, type RedisStoreOptions } from './options.js'
 
 export { aclRule, type AclNeeds } from './acl.js'
 export { diagnose, type DiagnoseOptions, type RedisDiagnosis } from './diagnose.js'
@@ -27,6 +29,7 @@ export type { RedisStoreOptions } from './options.js'
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
 export function redisStore(options: RedisStoreOptions): Store {
-  checkOptions(options)
+  refuseMode(options)
+  checkKeys('redisStore', options, REDIS_KEYS, { store: STORE_NAME })
   return openRedis(options)
 }

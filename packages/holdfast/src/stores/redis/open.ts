@@ -30,13 +30,11 @@ import type { ClusterTransport, Transport } from './transports/transport.js'
 const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
-/**
- * @throws LockUsageError for anything but an object, or with the option of a mode that was removed
- */
-export function checkOptions(options: unknown): void {
-  if (typeof options !== 'object' || options === null)
-    throw usage('it needs options, such as { client }.')
-  if (!('mode' in options) || options.mode === undefined) return
+/** @throws LockUsageError for options of a mode that was removed. */
+export function refuseMode(options: unknown): void {
+  const { mode } = (options ?? {}) as { readonly mode?: unknown }
+  // A client instead of the options may have a `mode` of its own.
+  if (mode !== 'simple' && mode !== 'scripts') return
   throw usage(
     'the option mode was removed, and simple mode with it. Leave it out: locks need scripts. Where the server bans them, ' +
       'use another server or another store.',

@@ -1,5 +1,6 @@
 /** The options of a store in Redis. */
 import type { Clock, Random } from '../../clock/clock.js'
+import type { KnownKeys } from '../../options/known-keys.js'
 import type { RedisClient } from './clients.js'
 
 export interface RedisStoreOptions {
@@ -30,4 +31,14 @@ export interface RedisStoreOptions {
   readonly clock?: Clock
   /** Randomness, for simulations. */
   readonly random?: Random
+}
+
+export const REDIS_KEYS: KnownKeys<RedisStoreOptions> = {
+  client: 1,
+  prefix: 1,
+  requestTimeoutMs: 1,
+  minReplicas: 1,
+  replicaTimeoutMs: 1,
+  clock: 1,
+  random: 1,
 }

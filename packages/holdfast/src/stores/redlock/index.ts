@@ -7,6 +7,7 @@
  */
 import { systemClock, systemRandom, type Clock, type Random } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
 import { followsFailovers, type RedisClient } from '../redis/clients.js'
 import { openRedis } from '../redis/open.js'
@@ -48,6 +49,15 @@ export interface RedlockStoreOptions {
   readonly random?: Random
 }
 
+const KEYS: KnownKeys<RedlockStoreOptions> = {
+  clients: 1,
+  prefix: 1,
+  nodeTimeoutMs: 1,
+  requestTimeoutMs: 1,
+  maxClockDifferenceMs: 1,
+  clock: 1,
+  random: 1,
+}
 const FEWEST_NODES = 3
 const LONGEST_TIMEOUT_MS = 3_600_000
 /** As long as a server remembers the last token of a lock after its clock has passed it. */
@@ -59,9 +69,7 @@ const LARGEST_CLOCK_DIFFERENCE_MS = 60_000
  * or of a Cluster, or when an option makes no sense.
  */
 export function redlockStore(options: RedlockStoreOptions): Store {
-  if (typeof options !== 'object' || (options as unknown) === null) {
-    throw usage('it needs options, such as { clients }.')
-  }
+  checkKeys('redlockStore', options, KEYS, { store: STORE_NAME })
   const { clients, nodeTimeoutMs = 500, prefix, requestTimeoutMs } = options
   const { maxClockDifferenceMs = 10_000, clock = systemClock, random = systemRandom } = options
   if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {

@@ -22,8 +22,9 @@ export function checkRequestTimeout(requestTimeoutMs: unknown, store: 'mysql' | 
  * another kind of lock.
  * @throws LockUsageError for options with a `mode`.
  */
-export function refuseMode(options: object, store: 'mysql' | 'postgres'): void {
-  if (!('mode' in options) || options.mode === undefined) return
+export function refuseMode(options: unknown, store: 'mysql' | 'postgres'): void {
+  const { mode } = (options ?? {}) as { readonly mode?: unknown }
+  if (mode === undefined) return
   throw new LockUsageError(
     `The option mode of ${store}Store was removed, together with session mode. Leave it out for ` +
       'locks in tables, which holdfast migrate creates. For a lock that lasts as long as a ' +

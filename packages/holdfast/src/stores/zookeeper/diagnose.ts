@@ -31,6 +31,7 @@ export async function diagnose(
   options: ZooKeeperOptions,
   ttlMs = 30_000,
 ): Promise<ZooKeeperDiagnosis> {
+  checkOptions(options, 'diagnose')
   const servers = await examineServers(options)
   const sessionMs = Math.ceil((ttlMs + (options.tickMs ?? 2000)) / 1000) * 1000 + 1000
   const session = await ZooKeeperSession.open(options, sessionMs, 'exact')
@@ -42,7 +43,7 @@ export async function diagnose(
 export async function examineServers(
   options: ZooKeeperOptions,
 ): Promise<readonly ZooKeeperServer[]> {
-  checkOptions(options)
+  checkOptions(options, 'examineServers')
   return Promise.all(parseConnect(options.connect).servers.map(examine))
 }
 

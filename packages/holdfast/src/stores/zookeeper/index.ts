@@ -29,7 +29,7 @@ const TTL_RANGE_MS = [1000, 3_600_000] as const
  * @throws LockUsageError when the options make no sense.
  */
 export function zookeeperStore(options: ZooKeeperOptions): Store {
-  checkOptions(options)
+  checkOptions(options, 'zookeeperStore')
   return new SequencedStore(new ZooKeeperPort(options), {
     name: 'zookeeper',
     ttlRangeMs: TTL_RANGE_MS,

@@ -1,5 +1,6 @@
 /** What `zookeeperStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { shownAddress } from '../sequenced/shown-address.js'
 import type { Server } from './connection.js'
 
@@ -19,6 +20,13 @@ export interface ZooKeeperOptions {
   readonly tickMs?: number
   /** How long to wait for a first connection, in milliseconds. Default 4 000. */
   readonly connectTimeoutMs?: number
+}
+
+const KEYS: KnownKeys<ZooKeeperOptions> = { connect: 1, auth: 1, tickMs: 1, connectTimeoutMs: 1 }
+const AUTH_KEYS: KnownKeys<NonNullable<ZooKeeperOptions['auth']>> = {
+  scheme: 1,
+  user: 1,
+  password: 1,
 }
 
 export interface Ensemble {
@@ -41,13 +49,14 @@ export function parseConnect(connect: string): Ensemble {
   return { servers, chroot: slash < 0 ? '' : connect.slice(slash) }
 }
 
-/** @throws LockUsageError saying what is wrong. */
-export function checkOptions({
-  connect,
-  auth,
-  tickMs = 2000,
-  connectTimeoutMs = 4000,
-}: ZooKeeperOptions): void {
+/**
+ * @param call the public call whose options these are
+ * @throws LockUsageError which names the mistake.
+ */
+export function checkOptions(options: ZooKeeperOptions, call: string): void {
+  checkKeys(call, options, KEYS, { store: 'zookeeper' })
+  const { connect, auth, tickMs = 2000, connectTimeoutMs = 4000 } = options
+  if (auth) checkKeys(`auth of ${call}`, auth, AUTH_KEYS, { store: 'zookeeper' })
   const sound =
     typeof connect === 'string' &&
     /^[^\s/,@]+:\d{1,5}(?:,[^\s/,@]+:\d{1,5})*(?:\/[^\s]*[^\s/])?$/.test(connect)

@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkedTransactions } from '../open-transaction.js'
 
 /** What `prisma.$transaction` gives to its callback. */
@@ -22,6 +23,8 @@ export interface PrismaTransactionOptions {
   readonly maxWait?: number
   readonly timeout?: number
 }
+
+const KEYS: KnownKeys<PrismaTransactionOptions> = { maxWait: 1, timeout: 1 }
 
 /** As much of a Prisma client as is used. */
 export interface PrismaDatabase<Tx extends PrismaTransaction> {
@@ -39,6 +42,7 @@ export function prismaTransactions<Tx extends PrismaTransaction>(
   prisma: PrismaDatabase<Tx>,
   options?: PrismaTransactionOptions,
 ): TransactionalDatabase<Tx> {
+  if (options !== undefined) checkKeys('prismaTransactions', options, KEYS)
   checkHandle(prisma, 'A Prisma client', '$queryRawUnsafe')
   const dialect = dialectOf(prisma)
   // Only the client itself can be connected.

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { LockTimeoutError, UnsupportedLockError } from '../../errors.js'
 import { checkWait } from '../../lease/options.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkName } from '../../store/names.js'
 import type { SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
@@ -15,6 +16,9 @@ export interface AdvisoryLockOptions {
   /** As that of `lockRow`. */
   readonly waitMs?: number
 }
+
+const TRY_KEYS: KnownKeys<Pick<AdvisoryLockOptions, 'shared'>> = { shared: 1 }
+const ADVISORY_KEYS: KnownKeys<AdvisoryLockOptions> = { waitMs: 1, ...TRY_KEYS }
 
 /**
  * Locks a name until the transaction ends, on PostgreSQL alone (`pg_advisory_xact_lock`). Names are
@@ -30,6 +34,7 @@ export async function advisoryLock(
   name: string,
   options: AdvisoryLockOptions = {},
 ): Promise<void> {
+  checkKeys('advisoryLock', options, ADVISORY_KEYS)
   const session = checked(tx, name)
   const waitMs = checkWait(options.waitMs, Infinity)
   const advice = adviceOn(waitMs)
@@ -55,6 +60,7 @@ export async function tryAdvisoryLock(
   name: string,
   options: Pick<AdvisoryLockOptions, 'shared'> = {},
 ): Promise<boolean> {
+  checkKeys('tryAdvisoryLock', options, TRY_KEYS)
   const session = checked(tx, name)
   return inTurn(tx, () => attempt(session, name, options))
 }

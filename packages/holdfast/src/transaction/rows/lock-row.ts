@@ -5,12 +5,20 @@
 import { withTimeout } from '../../clock/with-timeout.js'
 import { isLockError, LockTimeoutError } from '../../errors.js'
 import { checkWait } from '../../lease/options.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout, isWaitTimeout } from '../failures.js'
 import { inTurn } from './in-turn.js'
-import { createChecked, createRow, isThere, missingRow, type CreateRow } from './missing.js'
-import { checkKey, whereKey, type CheckedKey, type RowKey } from './row-key.js'
+import {
+  CREATE_KEYS,
+  createChecked,
+  createRow,
+  isThere,
+  missingRow,
+  type CreateRow,
+} from './missing.js'
+import { checkKey, ROW_KEYS, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 import { checkUniqueKey } from './unique-key.js'
 import { adviceOn, withinWait } from './within-wait.js'
 
@@ -24,6 +32,11 @@ export interface LockRowOptions<Tx> {
   /** Creates the row if it does not exist. */
   readonly create?: CreateRow<Tx>
 }
+
+const TRY_KEYS: KnownKeys<TryOptions<unknown>> = { create: 1 }
+const LOCK_ROW_KEYS: KnownKeys<LockRowOptions<unknown>> = { waitMs: 1, ...TRY_KEYS }
+
+type TryOptions<Tx> = Pick<LockRowOptions<Tx>, 'create'>
 
 /**
  * Locks a row until the transaction ends, and resolves to its present content. Await it before any
@@ -40,6 +53,7 @@ export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
   row: RowKey,
   options: LockRowOptions<Tx> = {},
 ): Promise<Row> {
+  checkArguments('lockRow', row, options, LOCK_ROW_KEYS)
   const session = sessionOf(tx)
   const waitMs = checkWait(options.waitMs, Infinity)
   return inTurn(tx, () => lockWithin<Row, Tx>(session, row, options, waitMs))
@@ -94,13 +108,25 @@ async function lockSoon<Row>(
 export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
   tx: SqlTransaction,
   row: RowKey,
-  options: Pick<LockRowOptions<Tx>, 'create'> = {},
+  options: TryOptions<Tx> = {},
 ): Promise<Row | undefined> {
+  checkArguments('tryLockRow', row, options, TRY_KEYS)
   const session = sessionOf(tx)
   return inTurn(tx, async () => {
     const key = await prepared(session, row, options.create)
     return lockNow<Row>(session, key, options.create !== undefined)
   })
+}
+
+function checkArguments<Tx>(
+  call: string,
+  row: RowKey,
+  options: TryOptions<Tx>,
+  known: KnownKeys<TryOptions<Tx>>,
+): void {
+  checkKeys(`the row of ${call}`, row, ROW_KEYS)
+  checkKeys(call, options, known)
+  if (options.create) checkKeys(`create of ${call}`, options.create, CREATE_KEYS)
 }
 
 async function prepared<Tx>(

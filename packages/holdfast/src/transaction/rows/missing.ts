@@ -1,5 +1,6 @@
 /** Making a row before it is locked. */
 import { LockUsageError } from '../../errors.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { isConflict, isLockTimeout } from '../failures.js'
 import {
   checkTransactional,
@@ -8,7 +9,15 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
-import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
+import {
+  checkKey,
+  place,
+  quote,
+  ROW_KEYS,
+  whereKey,
+  type CheckedKey,
+  type RowKey,
+} from './row-key.js'
 
 /** How a row is made that is not there. */
 export interface CreateRow<Tx> {
@@ -21,6 +30,8 @@ export interface CreateRow<Tx> {
   readonly values?: Readonly<Record<string, unknown>>
 }
 
+export const CREATE_KEYS: KnownKeys<CreateRow<unknown>> = { db: 1, values: 1 }
+
 /** Each is refused for another one that went through. */
 const MOST_TRIES = 5
 
@@ -30,7 +41,9 @@ const MOST_TRIES = 5
  * each other. And nothing may be read there before the lock is granted, since MySQL would go on
  * showing what was there then.
  */
-export function createRow<Tx>(row: RowKey, create: CreateRow<Tx>): Promise<void> {
+export async function createRow<Tx>(row: RowKey, create: CreateRow<Tx>): Promise<void> {
+  checkKeys('the row of createRow', row, ROW_KEYS)
+  checkKeys('createRow', create, CREATE_KEYS)
   return createChecked(row, create, () => Promise.resolve())
 }
 

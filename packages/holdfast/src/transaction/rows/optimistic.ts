@@ -5,12 +5,22 @@
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError, VersionConflictError } from '../../errors.js'
-import { checkDuration, checkObject, describe } from '../../lease/options.js'
+import { checkDuration } from '../../lease/options.js'
+import { describe } from '../../options/describe.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
 import { isConflict } from '../failures.js'
 import { openTransaction, type AssertOpen } from '../open-transaction.js'
 import { missingRow } from './missing.js'
-import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
+import {
+  checkKey,
+  place,
+  quote,
+  ROW_KEYS,
+  whereKey,
+  type CheckedKey,
+  type RowKey,
+} from './row-key.js'
 
 export interface VersionedRow extends RowKey {
   /** The column that counts changes: a whole number, never null. Default `version`. */
@@ -30,6 +40,14 @@ export interface OptimisticOptions {
   /** Ends the tries: the promise then rejects with `signal.reason`. */
   readonly signal?: AbortSignal
 }
+
+const OPTIMISTIC_KEYS: KnownKeys<OptimisticOptions> = {
+  tries: 1,
+  backoffMs: 1,
+  maxBackoffMs: 1,
+  signal: 1,
+}
+const VERSIONED_KEYS: KnownKeys<VersionedRow> = { ...ROW_KEYS, version: 1 }
 
 /** The columns to change, with their values. Undefined leaves the row, or that column, as it is. */
 export type Change<Row> = Partial<Row> | undefined
@@ -186,6 +204,7 @@ function versionOf(row: SqlRow, version: string, { table, text }: CheckedKey): n
 }
 
 function targetOf<Tx>(row: VersionedRow, { dialect }: TransactionalDatabase<Tx>): Target {
+  checkKeys('the row of optimistic', row, VERSIONED_KEYS)
   const key = checkKey(row, dialect)
   const { version = 'version' } = row
   quote(version, dialect)
@@ -193,7 +212,7 @@ function targetOf<Tx>(row: VersionedRow, { dialect }: TransactionalDatabase<Tx>)
 }
 
 function settings(options: OptimisticOptions) {
-  checkObject('the options of optimistic', options)
+  checkKeys('optimistic', options, OPTIMISTIC_KEYS)
   const { tries = 10, backoffMs = 5, maxBackoffMs = 500, signal } = options
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new LockUsageError('signal must be an AbortSignal.')

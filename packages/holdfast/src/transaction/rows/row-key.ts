@@ -1,6 +1,7 @@
 /** Naming a row by a unique key, in the SQL of either database. */
 import { LockUsageError } from '../../errors.js'
-import { describe } from '../../lease/options.js'
+import { describe } from '../../options/describe.js'
+import type { KnownKeys } from '../../options/known-keys.js'
 import type { Dialect } from '../database.js'
 
 /** A row, by the values of a unique key. */
@@ -13,6 +14,8 @@ export interface RowKey {
    */
   readonly key: Readonly<Record<string, unknown>>
 }
+
+export const ROW_KEYS: KnownKeys<RowKey> = { table: 1, key: 1 }
 
 /** A checked key. */
 export interface CheckedKey {

@@ -5,7 +5,7 @@
  */
 import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
-import { describe } from '../../lease/options.js'
+import { describe } from '../../options/describe.js'
 import type { SqlRow, SqlSession } from '../database.js'
 import { isHidden } from '../failures.js'
 import type { CheckedKey } from './row-key.js'
