@@ -10,7 +10,7 @@ afterAll(stop)
 
 const NOW_MS = 1_700_000_000_000
 
-describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => {
+describe.each(kits)('$name', ({ store, prefix, sharing, setClock, connect }) => {
   /** Gives what came of it. What is asked for together leaves together. */
   const attempt = async (locks: readonly string[], id: string): Promise<string[]> => {
     const options = { enqueue: true, tokens: 1 }
@@ -28,7 +28,7 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
     await setClock(NOW_MS)
     await attempt([lock], 'a')
     expect(await store.transactionGuard?.prepare({ lock, id: 'a' })).toBe(true)
-    const transaction = await session()
+    const transaction = await connect()
     await transaction.run('begin')
     await transaction.run(`select name from ${prefix}guards where name = '${lock}' ${sharing}`)
     expect(await store.withdraw(claim(lock, 'a'))).toBe('released')
@@ -53,7 +53,7 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
     await setClock(NOW_MS)
     await attempt([lock], 'a')
     expect(await store.transactionGuard?.prepare({ lock, id: 'a' })).toBe(true)
-    const transaction = await session()
+    const transaction = await connect()
     await transaction.run('begin')
     await transaction.run(`select name from ${prefix}guards where name = '${lock}' ${sharing}`)
     const guarded = { freeInMs: undefined, guarded: true }

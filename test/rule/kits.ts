@@ -9,7 +9,7 @@ import { startPostgres } from '@holdfast/servers/postgres'
 import { makeClaim } from '../support/claims.js'
 import { clockedMysql, clockedPostgres } from './clocked.js'
 
-export interface Session {
+export interface Connection {
   run(sql: string): Promise<unknown>
   end(): void
 }
@@ -24,7 +24,7 @@ export interface Kit {
   setClock(ms: number): Promise<unknown>
   ask(sql: string): string
   purge(days: number): number
-  session(): Promise<Session>
+  connect(): Promise<Connection>
   /**
    * How many sessions wait for a row. MariaDB renews its list only if no session has read it for
    * 100 ms.
@@ -55,7 +55,7 @@ export async function startKits(): Promise<Kits> {
       setClock: (ms) => pgPool.query(clockedPostgres().set, [ms]),
       ask: (sql) => postgres.psql(sql),
       purge: (days) => Number(postgres.psql(`select played.purge_locks_v1('${days} days')`)),
-      async session() {
+      async connect() {
         const client = await pgPool.connect()
         return { run: (sql) => client.query(sql), end: () => client.release() }
       },
@@ -72,7 +72,7 @@ export async function startKits(): Promise<Kits> {
       setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
       ask: (sql) => mysql.sql(sql),
       purge: (days) => Number(mysql.sql(`call played_purge_locks_v1(${days}, 1000)`)),
-      async session() {
+      async connect() {
         const connection = await mysqlPool.getConnection()
         return { run: (sql) => connection.query(sql), end: () => connection.release() }
       },

@@ -10,7 +10,7 @@ afterAll(stop)
 
 describe.each(kits)(
   '$name',
-  ({ store, prefix, sharing, setClock, ask, purge, session, blocked }) => {
+  ({ store, prefix, sharing, setClock, ask, purge, connect, blocked }) => {
     const attempt = async (lock: string, id: string, ttlMs?: number): Promise<bigint> =>
       tokenOf(await store.attempt(claim(lock, id, ttlMs), { enqueue: false, tokens: 33 }))
     const names = (): string[] => ask(`select name from ${prefix}locks order by name`).split('\n')
@@ -22,7 +22,7 @@ describe.each(kits)(
       await attempt('held', 'b', 30 * DAY_MS)
       await attempt('covered', 'c', 30 * DAY_MS)
       await store.transactionGuard?.prepare({ lock: 'covered', id: 'c' })
-      const transaction = await session()
+      const transaction = await connect()
       await transaction.run('begin')
       await transaction.run(`select name from ${prefix}guards where name = 'covered' ${sharing}`)
       await store.withdraw(claim('covered', 'c'))
@@ -50,7 +50,7 @@ describe.each(kits)(
       const before = await attempt('raced', 'a')
       await store.withdraw(claim('raced', 'a'))
       await setClock(NOW_MS + 8 * DAY_MS)
-      const purging = await session()
+      const purging = await connect()
       await purging.run('begin')
       await purging.run(`delete from ${prefix}locks where name = 'raced'`)
       const granted = attempt('raced', 'b')
@@ -83,7 +83,7 @@ describe.each(kits)(
       await attempt('taken', 'a')
       await store.withdraw(claim('taken', 'a'))
       await setClock(NOW_MS + 90 * DAY_MS)
-      const other = await session()
+      const other = await connect()
       await other.run('begin')
       await other.run(`select name from ${prefix}locks where name = 'taken' for update`)
       purge(80)

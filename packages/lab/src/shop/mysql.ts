@@ -1,7 +1,7 @@
 import { assertFence } from 'holdfast/fence'
 import { migrateMysql as migrate } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2/promise'
-import { type Session, type Shop } from './shop.js'
+import { type ShopDatabase, type Shop } from './shop.js'
 
 const CONNECTIONS = 10
 
@@ -15,14 +15,14 @@ export function openMysql(url: string): MysqlShop {
   return {
     kind: 'mysql',
     pool,
-    direct: sessionOf(pool),
+    direct: shopDatabase(pool),
     async transaction(work) {
       const connection = await pool.getConnection()
       let broken = true
       try {
         await connection.query('start transaction')
         const tx = {
-          ...sessionOf(connection),
+          ...shopDatabase(connection),
           fence: (lease: Parameters<typeof assertFence>[1]) =>
             assertFence(connection, lease, lease.name),
         }
@@ -48,7 +48,7 @@ export async function migrateMysql(shop: MysqlShop): Promise<void> {
   await migrate(shop.pool)
 }
 
-export function sessionOf(client: Pool | PoolConnection): Session {
+export function shopDatabase(client: Pool | PoolConnection): ShopDatabase {
   return {
     async query(sql, values = []) {
       const [rows] = await client.query(sql, [...values])

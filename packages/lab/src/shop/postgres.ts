@@ -1,7 +1,7 @@
 import { assertFence } from 'holdfast/fence'
 import { postgresSchema } from 'holdfast/postgres'
 import { Pool } from 'pg'
-import { type Session, type Shop, type Value } from './shop.js'
+import { type ShopDatabase, type Shop, type Value } from './shop.js'
 
 /** Enough for every buyer who is at it at the same time in one process, and for the locks. */
 const CONNECTIONS = 10
@@ -19,14 +19,14 @@ export function openPostgres(url: string): PostgresShop {
   return {
     kind: 'postgres',
     pool,
-    direct: sessionOf(pool),
+    direct: shopDatabase(pool),
     async transaction(work) {
       const client = await pool.connect()
       let broken = true
       try {
         await client.query('begin')
         const tx = {
-          ...sessionOf(client),
+          ...shopDatabase(client),
           fence: (lease: Parameters<typeof assertFence>[1]) =>
             assertFence(client, lease, lease.name),
         }
@@ -58,7 +58,7 @@ interface Queryable {
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
 }
 
-export function sessionOf(client: Queryable): Session {
+export function shopDatabase(client: Queryable): ShopDatabase {
   const run = (sql: string, values: readonly Value[] = []): ReturnType<Queryable['query']> => {
     let count = 0
     return client.query(

@@ -7,13 +7,13 @@ export type Value = string | number
  * Statements are written with `?`, on every database. Names and numbers come back
  * as columns.
  */
-export interface Session {
+export interface ShopDatabase {
   query(sql: string, values?: readonly Value[]): Promise<Record<string, unknown>[]>
   /** How many rows a statement changed. */
   change(sql: string, values?: readonly Value[]): Promise<number>
 }
 
-export interface Transaction extends Session {
+export interface Transaction extends ShopDatabase {
   /**
    * Refuses a lease whose token is smaller than one that the shop has seen of that lock: what
    * protects it from a late holder. Tokens of different stores cannot be compared.
@@ -24,7 +24,7 @@ export interface Transaction extends Session {
 export interface Shop {
   readonly kind: ShopKind
   /** Each statement is a transaction of its own. */
-  readonly direct: Session
+  readonly direct: ShopDatabase
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   close(): Promise<void>
 }

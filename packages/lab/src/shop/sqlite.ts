@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StaleTokenError } from 'holdfast'
-import { ITEM, type Session, type Shop, type Transaction, type Value } from './shop.js'
+import { ITEM, type ShopDatabase, type Shop, type Transaction, type Value } from './shop.js'
 
 interface Database {
   exec(sql: string): void
@@ -44,16 +44,16 @@ export function openSqlite(path: string): Shop {
   return {
     kind: 'sqlite',
     direct: {
-      query: (sql, values) => using((database) => sessionOf(database).query(sql, values)),
-      change: (sql, values) => using((database) => sessionOf(database).change(sql, values)),
+      query: (sql, values) => using((database) => shopDatabase(database).query(sql, values)),
+      change: (sql, values) => using((database) => shopDatabase(database).change(sql, values)),
     },
     transaction: (work) =>
       using(async (database) => {
-        const session = sessionOf(database)
-        await session.change('begin immediate')
+        const direct = shopDatabase(database)
+        await direct.change('begin immediate')
         try {
-          const result = await work({ ...session, fence: fenceOf(session) })
-          await session.change('commit')
+          const result = await work({ ...direct, fence: fenceOf(direct) })
+          await direct.change('commit')
           return result
         } catch (error) {
           database.exec('rollback')
@@ -67,10 +67,10 @@ export function openSqlite(path: string): Shop {
 }
 
 /** The same rule as `holdfast/fence` has for PostgreSQL and MariaDB: a smaller token is refused. */
-function fenceOf(session: Session): Transaction['fence'] {
+function fenceOf(direct: ShopDatabase): Transaction['fence'] {
   return async (lease) => {
     const token = String(lease.token)
-    const noted = await session.change(
+    const noted = await direct.change(
       'update stock set token = cast(? as integer) where item = ? and token <= cast(? as integer)',
       [token, ITEM, token],
     )
@@ -79,7 +79,7 @@ function fenceOf(session: Session): Transaction['fence'] {
   }
 }
 
-function sessionOf(database: Database): Session {
+function shopDatabase(database: Database): ShopDatabase {
   return {
     query: (sql, values = []) =>
       whenFree(() => database.prepare(sql).all(...values) as Record<string, unknown>[]),

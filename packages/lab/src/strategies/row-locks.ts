@@ -1,6 +1,6 @@
 /** Locks that the database itself has: on a row, and by a row. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ITEM, type Session, type Transaction } from '../shop/shop.js'
+import { ITEM, type ShopDatabase, type Transaction } from '../shop/shop.js'
 import { putBack, readModifyWrite, writeOrder } from './steps.js'
 import { nothingToClose, type Sale, type Strategy, type Visit } from './strategy.js'
 
@@ -85,7 +85,7 @@ export const uniqueRow: Strategy = {
   }),
 }
 
-async function insertRow(direct: Session): Promise<boolean> {
+async function insertRow(direct: ShopDatabase): Promise<boolean> {
   try {
     await direct.change('insert into row_locks values (?)', [LOCK_ROW])
     return true

@@ -1,25 +1,25 @@
 /**
  * What a shop assistant does, step by step. Each strategy puts the steps in an order of its own.
  */
-import { ITEM, type Session } from '../shop/shop.js'
+import { ITEM, type ShopDatabase } from '../shop/shop.js'
 import type { Sale, Visit } from './strategy.js'
 
-export async function look(db: Session, visit: Visit): Promise<number> {
+export async function look(db: ShopDatabase, visit: Visit): Promise<number> {
   const [row] = await db.query('select amount from stock where item = ?', [ITEM])
   const amount = Number(row?.['amount'])
   visit.saw(amount)
   return amount
 }
 
-export async function putBack(db: Session, amount: number): Promise<void> {
+export async function putBack(db: ShopDatabase, amount: number): Promise<void> {
   await db.change('update stock set amount = ? where item = ?', [amount, ITEM])
 }
 
-export async function takeOne(db: Session): Promise<void> {
+export async function takeOne(db: ShopDatabase): Promise<void> {
   await db.change('update stock set amount = amount - 1 where item = ?', [ITEM])
 }
 
-export async function writeOrder(db: Session, { buyer }: Visit): Promise<void> {
+export async function writeOrder(db: ShopDatabase, { buyer }: Visit): Promise<void> {
   await db.change('insert into orders values (?, ?)', [ITEM, buyer])
 }
 
@@ -27,7 +27,7 @@ export async function writeOrder(db: Session, { buyer }: Visit): Promise<void> {
  * Looks, thinks, and writes the result: right as long as no other buyer does the same meanwhile.
  */
 export async function readModifyWrite(
-  db: Session,
+  db: ShopDatabase,
   visit: Visit,
   check?: () => void,
 ): Promise<Sale> {

@@ -8,7 +8,7 @@
  * everything is sold.
  */
 import type { Lease } from 'holdfast'
-import { ITEM, type Session } from '../shop/shop.js'
+import { ITEM, type ShopDatabase } from '../shop/shop.js'
 import { openLocks } from './stores.js'
 import { writeOrder } from './steps.js'
 import type { Sale, Strategy, Visit } from './strategy.js'
@@ -69,7 +69,7 @@ export const stripedInventory: Strategy = {
   },
 }
 
-async function amountIn(db: Session, segment: number): Promise<number> {
+async function amountIn(db: ShopDatabase, segment: number): Promise<number> {
   const [row] = await db.query('select amount from segments where item = ? and segment = ?', [
     ITEM,
     segment,
@@ -77,7 +77,7 @@ async function amountIn(db: Session, segment: number): Promise<number> {
   return Number(row?.['amount'])
 }
 
-async function setAmount(db: Session, segment: number, amount: number): Promise<void> {
+async function setAmount(db: ShopDatabase, segment: number, amount: number): Promise<void> {
   await db.change('update segments set amount = ? where item = ? and segment = ?', [
     amount,
     ITEM,
@@ -86,7 +86,7 @@ async function setAmount(db: Session, segment: number, amount: number): Promise<
 }
 
 /** The segment with most in it, or undefined when there is nothing left anywhere. */
-async function fullest(db: Session): Promise<number | undefined> {
+async function fullest(db: ShopDatabase): Promise<number | undefined> {
   const [row] = await db.query(
     'select segment from segments where item = ? and amount > 0 order by amount desc limit 1',
     [ITEM],

@@ -16,11 +16,11 @@ export const SCHEMA_FORMAT = 1
 
 export const NOTE_FORMAT = `insert ignore into holdfast_facts (name, value) values ('format', '${SCHEMA_FORMAT}')`
 
-type Session = Pick<Awaited<ReturnType<Connections['getConnection']>>, 'query'>
+type Connection = Pick<Awaited<ReturnType<Connections['getConnection']>>, 'query'>
 
 /** @throws StoreUnavailableError (`STORE_FORMAT`) when a newer version made the tables. */
-export async function checkFormat(session: Session, prefix: string): Promise<void> {
-  const [[row]] = (await session
+export async function checkFormat(connection: Connection, prefix: string): Promise<void> {
+  const [[row]] = (await connection
     .query(statement(`select value from ${prefix}facts where name = 'format'`))
     .catch(noRows)) as [{ readonly value: string }[]]
   if (row === undefined || Number(row.value) <= SCHEMA_FORMAT) return

@@ -42,7 +42,7 @@ const CHANNEL_BYTES = 'holdfast_'.length + 36
 const POOLER_TRIES = 3
 
 /** As much of a client of `pg` as is used. */
-interface Session {
+interface PooledConnection {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   release(): void
 }
@@ -75,12 +75,15 @@ export async function diagnose(options: {
 }
 
 /** Returns a session to the pool also after a failure: otherwise the pool would never end. */
-async function lent<T>(pool: PgPool, work: (session: Session) => Promise<T>): Promise<T> {
-  const session = (await pool.connect()) as Session
+async function lent<T>(
+  pool: PgPool,
+  work: (connection: PooledConnection) => Promise<T>,
+): Promise<T> {
+  const connection = (await pool.connect()) as PooledConnection
   try {
-    return await work(session)
+    return await work(connection)
   } finally {
-    session.release()
+    connection.release()
   }
 }
 
@@ -92,19 +95,19 @@ function tooSmall(): StoreUnavailableError {
 }
 
 async function first(
-  session: Session,
+  connection: PooledConnection,
   text: string,
   values: unknown[] = [],
 ): Promise<Record<string, string>> {
-  const { rows } = await session.query(text, values)
+  const { rows } = await connection.query(text, values)
   return rows[0] as Record<string, string>
 }
 
 async function examineServer(
-  session: Session,
+  connection: PooledConnection,
 ): Promise<Omit<PostgresDiagnosis, 'clock' | 'missing' | 'denied' | 'transactionPooler'>> {
   const row = await first(
-    session,
+    connection,
     `select current_setting('server_version') as version, current_user::text as user,
       (pg_is_in_recovery() or current_setting('transaction_read_only') = 'on')::int::text as read_only,
       current_setting('transaction_isolation') as isolation, current_setting('statement_timeout') as statement,
@@ -129,10 +132,10 @@ async function examineServer(
   }
 }
 
-async function compareClocks(session: Session): Promise<PostgresDiagnosis['clock']> {
+async function compareClocks(connection: PooledConnection): Promise<PostgresDiagnosis['clock']> {
   const sentMs = systemClock.wallMs()
   const row = await first(
-    session,
+    connection,
     'select (extract(epoch from clock_timestamp()) * 1000)::text as now',
   )
   const withinMs = (systemClock.wallMs() - sentMs) / 2
@@ -143,13 +146,17 @@ async function compareClocks(session: Session): Promise<PostgresDiagnosis['clock
  * Whether a session changes its server connection between transactions, as a pooler makes it. Then
  * the transaction of the other session has taken the connection of this one.
  */
-async function changesConnections(session: Session, other: Session): Promise<boolean> {
+async function changesConnections(
+  connection: PooledConnection,
+  other: PooledConnection,
+): Promise<boolean> {
   for (let tries = 0; tries < POOLER_TRIES; tries += 1) {
-    const before = await backendOf(session)
+    const before = await backendOf(connection)
     await other.query('begin')
     try {
       // A pooler with one server connection would not answer before the transaction ends.
-      if ((await backendOf(other)) === before || (await backendOf(session)) !== before) return true
+      if ((await backendOf(other)) === before || (await backendOf(connection)) !== before)
+        return true
     } finally {
       await other.query('rollback')
     }
@@ -157,17 +164,17 @@ async function changesConnections(session: Session, other: Session): Promise<boo
   return false
 }
 
-async function backendOf(session: Session): Promise<string | undefined> {
-  return (await first(session, 'select pg_backend_pid()::text as pid'))['pid']
+async function backendOf(connection: PooledConnection): Promise<string | undefined> {
+  return (await first(connection, 'select pg_backend_pid()::text as pid'))['pid']
 }
 
 async function examineSchema(
-  session: Session,
+  connection: PooledConnection,
   schema: string,
 ): Promise<Pick<PostgresDiagnosis, 'missing' | 'denied'>> {
   // Everything as text, since the types of booleans and arrays depend on settings of the library.
   const { there, usage } = await first(
-    session,
+    connection,
     `select (n.nspname is not null)::int::text as there,
         coalesce(has_schema_privilege(n.oid, 'usage'), false)::int::text as usage
        from (select 1) one left join pg_namespace n on n.nspname = $1`,
@@ -175,7 +182,7 @@ async function examineSchema(
   )
   if (there !== '1') return { missing: [`the schema ${schema}`], denied: [] }
   if (usage !== '1') return { missing: [], denied: [`USAGE on the schema ${schema}`] }
-  const tables = await session.query(
+  const tables = await connection.query(
     `select t as name, (c.oid is not null)::int::text as there,
         array_to_string(array(select r from unnest($3::text[]) r where not has_table_privilege(c.oid, r)), ' ') as denied
        from unnest($2::text[]) t
@@ -183,7 +190,7 @@ async function examineSchema(
     [schema, TABLES, TABLE_RIGHTS],
   )
   const routine = await first(
-    session,
+    connection,
     `select (to_regprocedure($1) is not null)::int::text as there,
         coalesce(has_function_privilege(to_regprocedure($1), 'execute'), true)::int::text as allowed`,
     [`${quoteSchema(schema)}.${APPLY_BATCH}`],
