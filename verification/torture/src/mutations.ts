@@ -100,14 +100,14 @@ export const MUTATIONS: readonly TortureMutation[] = [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
         file: 'stores/sequenced/queue-waiter.js',
-        find: "if (!alive || look.state === 'absent')\n            return this.#gone(record);",
-        replace: "if (look.state === 'absent')\n            return this.#existing(queueEntry);",
+        find: "if (!alive || reading.state === 'absent')\n            return this.#gone(record);",
+        replace: "if (reading.state === 'absent')\n            return this.#existing(queueEntry);",
       },
       {
         file: 'stores/sequenced/queue-waiter.js',
-        find: "if (look.state === 'absent')\n                return wake();",
+        find: "if (reading.state === 'absent')\n                return wake();",
         replace:
-          "if (look.state === 'absent')\n                return wake(this.#promote(queueEntry));",
+          "if (reading.state === 'absent')\n                return wake(this.#promote(queueEntry));",
       },
     ],
     masked:

@@ -52,7 +52,7 @@ export async function redisAcl(
   const library = await findRedisLibrary(process.cwd())
   const [host] = await serversOf(library, target)
   if (host === undefined) throw new ConfigError('The URL of Redis names no server.')
-  const { version, denied } = await lookAt(library, target, host, diagnoseIt)
+  const { version, denied } = await connected(library, target, host, diagnoseIt)
   if (version === 'unknown') {
     throw new ConfigError(
       `The version of the server is not known: this user may not ask for it (${denied.join(', ')}).`,
@@ -82,7 +82,7 @@ async function checkServer(
   host: RedisHost,
 ): Promise<Finding[]> {
   try {
-    return await lookAt(library, target, host, async (connection) => {
+    return await connected(library, target, host, async (connection) => {
       const facts = await diagnoseIt(connection, target)
       // In a Cluster a lock's keys live where its slot is, which the client of one server cannot
       // know.
@@ -94,7 +94,7 @@ async function checkServer(
   }
 }
 
-async function lookAt<T>(
+async function connected<T>(
   library: RedisLibrary,
   target: RedisTarget,
   host: RedisHost,

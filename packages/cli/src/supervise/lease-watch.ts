@@ -66,10 +66,10 @@ export class LeaseWatch {
     this.#safetyMs = safetyMs(options.ttlMs, options.killAfterMs)
     const { signal } = options.lease
     // At once, not at the next look: the guardian kills by the last end that was reported to it.
-    this.#stopListening = options.onRenewed(() => void this.#look())
+    this.#stopListening = options.onRenewed(() => void this.#check())
     signal.addEventListener('abort', () => this.#lost(true), { once: true })
     if (signal.aborted) this.#lost(true)
-    else void this.#look()
+    else void this.#check()
   }
 
   /**
@@ -78,7 +78,7 @@ export class LeaseWatch {
    */
   async resume(): Promise<boolean> {
     if (this.#over) return this.#options.onLost === 'warn'
-    await this.#look()
+    await this.#check()
     return !this.#over || this.#options.onLost === 'warn'
   }
 
@@ -89,14 +89,14 @@ export class LeaseWatch {
   }
 
   /** Checks the lease and plans the next look. Returns a promise only while the store is asked. */
-  #look(): Promise<void> | undefined {
+  #check(): Promise<void> | undefined {
     // With `warn` the command may keep running, so only the loss itself is reported.
     if (this.#over || this.#options.onLost === 'warn') return undefined
     const { remainingMs } = this.#options.lease
     if (remainingMs > 0) this.#noteEnd(remainingMs)
     if (this.#asking) return this.#asking
     const spareMs = remainingMs - this.#neededMs()
-    if (spareMs > 0) return this.#lookIn(Math.min(spareMs, this.#options.ttlMs / LOOKS_PER_TTL))
+    if (spareMs > 0) return this.#checkIn(Math.min(spareMs, this.#options.ttlMs / CHECKS_PER_TTL))
     if (remainingMs === 0) return this.#ask(DOUBT_MS)
     // While this process was stopped it sent no renewal. The store may answer in the time that is
     // left.
@@ -106,11 +106,11 @@ export class LeaseWatch {
     return undefined
   }
 
-  #lookIn(ms: number): undefined {
+  #checkIn(ms: number): undefined {
     clearTimeout(this.#timer)
     const delayMs = Math.min(Math.max(ms, 1), MAX_TIMER_MS)
     this.#dueMs = performance.now() + delayMs
-    this.#timer = setTimeout(() => void this.#look(), delayMs)
+    this.#timer = setTimeout(() => void this.#check(), delayMs)
   }
 
   #noteEnd(remainingMs: number): void {
@@ -136,7 +136,7 @@ export class LeaseWatch {
         clearTimeout(timer)
         // The answer counts as a look in time: a lease without time left is not renewed again.
         this.#dueMs = performance.now()
-        if (renewed && lease.remainingMs > 0) void this.#look()
+        if (renewed && lease.remainingMs > 0) void this.#check()
         else this.#lost(lease.signal.aborted)
         resolve()
       }
@@ -165,7 +165,7 @@ export class LeaseWatch {
   }
 }
 
-const LOOKS_PER_TTL = 6
+const CHECKS_PER_TTL = 6
 /** On a machine that is merely busy no timer fires later than this. */
 const LATE_MS = 20
 /** The longest time for the store's answer while the command runs in doubt of its lock. */

@@ -84,7 +84,7 @@ class StoryBuilder {
         if (actor.hold) end(actor.hold, event)
         return
       case 'held':
-        if (actor.hold) look(actor.hold, event)
+        if (actor.hold) noteCheck(actor.hold, event)
     }
   }
 
@@ -223,7 +223,7 @@ function release(hold: OpenHold, event: HistoryEvent): void {
   follow(hold, event)
 }
 
-function look(hold: OpenHold, event: HistoryEvent): void {
+function noteCheck(hold: OpenHold, event: HistoryEvent): void {
   if (event.type === 'fail') return end(hold, event)
   if (event.t_ns < hold.deadlineNs && hold.endNs === NEVER) return
   hold.overdue ??= event

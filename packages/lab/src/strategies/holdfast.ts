@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease, TransactionalDatabase } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { createLocks } from 'holdfast'
-import { look, putBack, readModifyWrite, writeOrder } from './steps.js'
+import { putBack, readModifyWrite, readStock, writeOrder } from './steps.js'
 import { openLocks, STORES, type StoreName } from './stores.js'
 import type { Counter, Premises, Sale, Strategy, Visit } from './strategy.js'
 import type { Transaction, Value } from '../shop/shop.js'
@@ -65,7 +65,7 @@ export const releasedBeforeCommit: Strategy = {
 }
 
 async function takeHome(tx: Transaction, visit: Visit): Promise<number> {
-  const amount = await look(tx, visit)
+  const amount = await readStock(tx, visit)
   if (amount > 0) {
     await visit.think()
     await putBack(tx, amount - 1)

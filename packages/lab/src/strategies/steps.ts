@@ -4,7 +4,7 @@
 import { ITEM, type ShopDatabase } from '../shop/shop.js'
 import type { Sale, Visit } from './strategy.js'
 
-export async function look(db: ShopDatabase, visit: Visit): Promise<number> {
+export async function readStock(db: ShopDatabase, visit: Visit): Promise<number> {
   const [row] = await db.query('select amount from stock where item = ?', [ITEM])
   const amount = Number(row?.['amount'])
   visit.saw(amount)
@@ -31,7 +31,7 @@ export async function readModifyWrite(
   visit: Visit,
   check?: () => void,
 ): Promise<Sale> {
-  const amount = await look(db, visit)
+  const amount = await readStock(db, visit)
   if (amount <= 0) return 'soldOut'
   await visit.think()
   if (amount === 1) await visit.lastItem()

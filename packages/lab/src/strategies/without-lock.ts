@@ -1,7 +1,7 @@
 /** What shops do before they have heard of locks, and what needs none. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ITEM } from '../shop/shop.js'
-import { look, readModifyWrite, takeOne, writeOrder } from './steps.js'
+import { readModifyWrite, readStock, takeOne, writeOrder } from './steps.js'
 import { nothingToClose, type Strategy } from './strategy.js'
 
 /** Counts the orders, and writes one more. Nothing is changed that two buyers could meet at. */
@@ -45,7 +45,7 @@ export const checkThenDecrement: Strategy = {
   trouble: 'crowd',
   open: async ({ shop: { direct } }) => ({
     async buy(visit) {
-      const amount = await look(direct, visit)
+      const amount = await readStock(direct, visit)
       if (amount <= 0) return 'soldOut'
       await visit.think()
       if (amount === 1) await visit.lastItem()

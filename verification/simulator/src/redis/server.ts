@@ -133,11 +133,11 @@ export class RedisServer implements Service, Endpoint, Keyspace {
       if (what === 'describe') return describe(this, keys)
       return work(this, keys, words)
     } finally {
-      for (const touched of new Set(keys)) this.look(touched)
+      for (const touched of new Set(keys)) this.observe(touched)
     }
   }
 
-  look(key: string): void {
+  observe(key: string): void {
     const { state, step } = this.begin(key)
     const lock = lockOf(key)
     this.truth.note(lock, this.rule.describe(lock, state, step)?.holders ?? [])
@@ -147,7 +147,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
     this.#locks = this.#replica
     this.truth.setBack()
     this.tokens.startLife()
-    for (const key of this.#locks.keys()) this.look(key)
+    for (const key of this.#locks.keys()) this.observe(key)
   }
 
   #disconnectAll(): void {

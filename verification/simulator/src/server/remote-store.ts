@@ -167,7 +167,7 @@ export class RemoteStore implements Store {
       this.#server.host.receive(() => {
         const { store } = this.#server
         const value = attemptTo(() => handle(store))
-        for (const lock of locks) this.#server.truth.look(lock, store)
+        for (const lock of locks) this.#server.truth.observe(lock, store)
         answer(value)
       })
     })

@@ -57,7 +57,7 @@ export class Truth implements HeldTruth {
   }
 
   /** Looks at a lock after a step that may have changed it. */
-  look(lock: string, store: Store): void {
+  observe(lock: string, store: Store): void {
     const page = store.inspect({ lock })
     if ('then' in page) throw new Error('The store of a server must answer at once.')
     this.note(lock, page.locks[0]?.holders ?? [])

@@ -33,7 +33,7 @@ import { WitnessLog } from './witness-log.js'
 import { Wrapper } from './wrapper.js'
 
 const WITNESS = fileURLToPath(new URL('../../native/witness.sh', import.meta.url))
-const LOOK_EVERY_MS = 15
+const OBSERVE_EVERY_MS = 15
 const PROGRESS_EVERY_MS = 1000
 /** Beyond what is promised, so that a breach differs from a hang. */
 const EXTRA_WAIT_MS = 2000
@@ -81,7 +81,7 @@ class CommandLineRun {
       ttlMs,
     })
     const timers = [
-      setInterval(() => this.#look(), LOOK_EVERY_MS),
+      setInterval(() => this.#observe(), OBSERVE_EVERY_MS),
       setInterval(() => this.#report(), PROGRESS_EVERY_MS),
     ]
     try {
@@ -237,9 +237,9 @@ class CommandLineRun {
     return [...historyOf(witnessed), ...this.#chronicle.events]
   }
 
-  #look(): void {
+  #observe(): void {
     this.#log.read()
-    for (const { wrapper } of this.#contenders) wrapper?.look()
+    for (const { wrapper } of this.#contenders) wrapper?.observe()
   }
 
   #assertGoesOn(): void {

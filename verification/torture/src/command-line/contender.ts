@@ -7,7 +7,7 @@ import { drawWish } from './wish.js'
 import type { Wrapper } from './wrapper.js'
 
 const [THINK_MS, MOST_THINK_MS] = [40, 300]
-const LOOK_EVERY_MS = 10
+const OBSERVE_EVERY_MS = 10
 const HOLDING_MS = 1500
 
 export interface ContenderOptions {
@@ -57,7 +57,7 @@ export class Contender implements Victim {
   /** Resolves when its command is at work, and will be for long; or after a while. */
   async holding(): Promise<void> {
     await this.#until(() => this.atWork, HOLDING_MS)
-    this.#wrapper?.look()
+    this.#wrapper?.observe()
     this.stay()
   }
 
@@ -101,7 +101,7 @@ export class Contender implements Victim {
     const endMs = performance.now() + withinMs
     while (!condition()) {
       if (performance.now() > endMs || this.#closing) return false
-      await sleep(LOOK_EVERY_MS)
+      await sleep(OBSERVE_EVERY_MS)
     }
     return true
   }

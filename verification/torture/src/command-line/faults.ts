@@ -44,7 +44,7 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
   async 'start-kill'({ byMs }, contenders) {
     const wrapper = (await nextStart(contenders))?.wrapper
     await sleep(byMs % START_MS)
-    wrapper?.look()
+    wrapper?.observe()
     wrapper?.kill(PARTS[Math.floor(byMs / START_MS)] ?? 'wrapper')
     return NOTHING
   },
@@ -93,13 +93,13 @@ async function besideAnother(
  */
 async function nextStart(contenders: readonly Contender[]): Promise<Contender | undefined> {
   const endMs = performance.now() + STARTING_MS
-  look(contenders)
+  observeAll(contenders)
   // Those that are here already may be past that moment.
   const past = new Set(
     contenders.map(({ wrapper }) => wrapper).filter((wrapper) => wrapper?.guarded),
   )
   while (performance.now() < endMs) {
-    look(contenders)
+    observeAll(contenders)
     const found = contenders.find(
       ({ wrapper }) =>
         wrapper?.guarded && !past.has(wrapper) && wrapper.record.wish.lock === 'mutex',
@@ -110,6 +110,6 @@ async function nextStart(contenders: readonly Contender[]): Promise<Contender | 
   return undefined
 }
 
-function look(contenders: readonly Contender[]): void {
-  for (const { wrapper } of contenders) wrapper?.look()
+function observeAll(contenders: readonly Contender[]): void {
+  for (const { wrapper } of contenders) wrapper?.observe()
 }

@@ -54,7 +54,7 @@ export class Wrapper {
   }
 
   /** Looks for the guardian and the command among its children. */
-  look(): void {
+  observe(): void {
     if (this.ended || this.#parts.command) return
     const children = childrenOf(this.record.pid)
     if (children.length === 0) return

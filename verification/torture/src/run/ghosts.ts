@@ -39,7 +39,7 @@ export async function findGhosts(
     if (!store.traits.inspect) return []
     const endMs = performance.now() + PATIENCE_MS
     for (;;) {
-      const ghosts = await look(store, killed, endMs)
+      const ghosts = await ghostsIn(store, killed, endMs)
       if (ghosts?.length === 0 || (ghosts && performance.now() > endMs)) return ghosts
       await sleep(LOOK_EVERY_MS)
     }
@@ -53,7 +53,7 @@ export async function findGhosts(
  * A service that was just healed may not answer at once: then undefined, until the time limit is
  * over.
  */
-async function look(
+async function ghostsIn(
   store: Store,
   killed: ReadonlySet<number>,
   endMs: number,

@@ -6,8 +6,8 @@ import type {
   EnterSessions,
   Entry,
   Exactness,
-  Look,
-  LookedAt,
+  EntryReading,
+  EntryQuery,
   PortWatch,
   QueuesPage,
   SequencedPort,
@@ -30,7 +30,7 @@ import { decodeValue, encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
 /**
- * etcd takes 128 operations in a transaction by default, and a look is two beside what stands
+ * etcd takes 128 operations in a transaction by default, and a read is two beside what stands
  * before the entry.
  */
 const LOOKS_AT_ONCE = Math.floor(128 / (2 + MOST_BEFORE))
@@ -106,18 +106,23 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return result
   }
 
-  async look(entries: readonly LookedAt[]): Promise<readonly (Look | Waits)[]> {
+  async readEntries(entries: readonly EntryQuery[]): Promise<readonly (EntryReading | Waits)[]> {
     const waiting = await this.#queueReads.stillWaiting(entries)
     const others = [...entries.keys()].filter((index) => !waiting.has(index))
-    const looks: Promise<[number, Look][]>[] = []
+    const readings: Promise<[number, EntryReading][]>[] = []
     for (let from = 0; from < others.length; from += LOOKS_AT_ONCE) {
       const some = others.slice(from, from + LOOKS_AT_ONCE)
-      const at = some.map((index) => entries[index] as LookedAt)
-      looks.push(
-        this.#look(at).then((found) => found.map((look, place) => [some[place] as number, look])),
+      const at = some.map((index) => entries[index] as EntryQuery)
+      readings.push(
+        this.#readNow(at).then((found) =>
+          found.map((reading, place) => [some[place] as number, reading]),
+        ),
       )
     }
-    const found = new Map<number, Look | Waits>([...waiting, ...(await Promise.all(looks)).flat()])
+    const found = new Map<number, EntryReading | Waits>([
+      ...waiting,
+      ...(await Promise.all(readings)).flat(),
+    ])
     return [...entries.keys()].map((index) => found.get(index) ?? { state: 'absent' })
   }
 
@@ -214,17 +219,17 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     this.#connection.close()
   }
 
-  async #look(entries: readonly LookedAt[]): Promise<Look[]> {
+  async #readNow(entries: readonly EntryQuery[]): Promise<EntryReading[]> {
     // Not with those that change something: etcd need not agree on what is only read.
-    const operations = entries.map((at) => lookOperations(at))
+    const operations = entries.map((at) => readOperations(at))
     const { answers, revision } = await this.#reads.read(txn({ when: [], then: operations.flat() }))
     let from = 0
     return entries.map((at, index) => {
       const to = from + (operations[index]?.length ?? 0)
-      const look = readLook(at, answers.slice(from, to), revision)
+      const reading = readingFrom(at, answers.slice(from, to), revision)
       from = to
-      if (look.state === 'absent') this.#forget(at.entry)
-      return look
+      if (reading.state === 'absent') this.#forget(at.entry)
+      return reading
     })
   }
 
@@ -252,12 +257,16 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
 }
 
 /** The entry itself, the word that it was stolen, and what stands before it. */
-function lookOperations({ entry, claim }: LookedAt): Buffer[] {
+function readOperations({ entry, claim }: EntryQuery): Buffer[] {
   const before = claim ? beforeOperations(entry.lock, claim, entry.number) : []
   return [op.range(entry.key), op.range(goneKey(entry)), ...before]
 }
 
-function readLook({ entry, claim }: LookedAt, answers: TxnAnswer['answers'], moment: bigint): Look {
+function readingFrom(
+  { entry, claim }: EntryQuery,
+  answers: TxnAnswer['answers'],
+  moment: bigint,
+): EntryReading {
   const [owns, words, ...before] = answers.map(({ found }) => found)
   const own = owns?.[0]
   const gone = words?.[0]

@@ -7,7 +7,7 @@
  * the entry does not change.
  */
 import type { Claim } from '../../store/contract.js'
-import type { Entry, LookedAt, Standing, Waits } from '../sequenced/port.js'
+import type { Entry, EntryQuery, Standing, Waits } from '../sequenced/port.js'
 import { QueueView, type QueueMember } from '../sequenced/queue-view.js'
 import { mayGo } from '../sequenced/queue-rule.js'
 import { SharedReads } from '../sequenced/shared-reads.js'
@@ -26,7 +26,7 @@ const LOCKS_KEPT = 1000
 const READ_AT_ONCE = 100
 
 type Weighed = Pick<Claim, 'capacity' | 'weight' | 'kind'>
-type Waiter = LookedAt & { readonly seen: bigint; readonly claim: Weighed }
+type Waiter = EntryQuery & { readonly seen: bigint; readonly claim: Weighed }
 
 /** A queue as it was at a moment. */
 interface Queue {
@@ -54,7 +54,7 @@ export class QueueReads {
    * Finds the entries that still wait, by their place in `entries`. The others have to be looked at
    * one by one.
    */
-  async stillWaiting(entries: readonly LookedAt[]): Promise<Map<number, Waits>> {
+  async stillWaiting(entries: readonly EntryQuery[]): Promise<Map<number, Waits>> {
     const byLock = new Map<string, [number, Waiter][]>()
     for (const [index, at] of entries.entries()) {
       if (!isWaiter(at)) continue
@@ -158,7 +158,7 @@ function waitsIn(
   return standing && !mayGo(claim, standing) ? { state: 'waits', ...standing, moment } : undefined
 }
 
-function isWaiter(at: LookedAt): at is Waiter {
+function isWaiter(at: EntryQuery): at is Waiter {
   return at.seen !== undefined && at.claim !== undefined
 }
 

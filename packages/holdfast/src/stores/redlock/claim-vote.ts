@@ -12,7 +12,7 @@
 import { settlesWithin } from '../../clock/with-timeout.js'
 import { LockUsageError } from '../../errors.js'
 import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
-import { lookAt } from './look.js'
+import { inspectLock } from './inspect.js'
 import { quorumOf, type Panel } from './node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'
 import { isOpen, isWithdrawn, refusalOf } from './outcome.js'
@@ -239,7 +239,7 @@ export class ClaimVote {
 
   async #isHeldByAnother(): Promise<boolean> {
     try {
-      const info = await lookAt(this.#panel, this.claim.lock)
+      const info = await inspectLock(this.#panel, this.claim.lock)
       return info !== undefined && info.holders.some(({ claimId }) => claimId !== this.claim.id)
     } catch {
       // Too few nodes answer: the next attempt will see.

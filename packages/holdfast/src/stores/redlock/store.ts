@@ -32,7 +32,7 @@ import type {
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { ClaimVote } from './claim-vote.js'
 import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
-import { look, lookAt } from './look.js'
+import { inspectLock, inspectLocks } from './inspect.js'
 import { quorumOf, type Panel, type Voter } from './node.js'
 import { poll, type Answer, type Answers } from './poll.js'
 import { RenewalRound } from './renewal-round.js'
@@ -143,7 +143,7 @@ export class RedlockStore implements Store {
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
     this.#assertOpen()
     // The nodes count votes. An inspection shows which of them make up leases.
-    const holders = (await lookAt(this.#panel, lock))?.holders.length ?? 0
+    const holders = (await inspectLock(this.#panel, lock))?.holders.length ?? 0
     const answers = await this.#poll(
       (node) => node.steal(lock, options),
       () => false,
@@ -155,7 +155,7 @@ export class RedlockStore implements Store {
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
   async inspect(query: InspectQuery): Promise<InspectPage> {
     this.#assertOpen()
-    return look(this.#panel, query)
+    return inspectLocks(this.#panel, query)
   }
 
   async close(): Promise<void> {

@@ -73,10 +73,10 @@ export class Administration<S extends PortSession> {
     change: (data: EntryData) => EntryData,
   ): Promise<EntryData | undefined> {
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const look = await this.#context.reader.look({ entry, claim: undefined })
-      if (look.state === 'absent') return undefined
-      const data = change(look.data)
-      if ((await this.#context.port.amend(entry, data, look.version)) !== undefined) return data
+      const reading = await this.#context.reader.read({ entry, claim: undefined })
+      if (reading.state === 'absent') return undefined
+      const data = change(reading.data)
+      if ((await this.#context.port.amend(entry, data, reading.version)) !== undefined) return data
     }
     throw new StoreUnavailableError(
       `The entry of "${entry.lock}" in ${this.#context.name} changed ${TRIES} times while it was being changed. Try again.`,

@@ -65,20 +65,20 @@ export class QueueEntry<S extends PortSession> {
   }
 
   /**
-   * The version to name in a look that need not read the entry. Undefined when the entry has to be
+   * The version to name in a check that need not read the entry. Undefined when the entry has to be
    * read.
    */
   get seen(): bigint | undefined {
     return this.grant || this.#changed ? undefined : this.version
   }
 
-  /** Notes what a look has shown. */
-  see(look: Present | Waits): void {
+  /** Notes what a read has shown. */
+  see(reading: Present | Waits): void {
     this.later = undefined
-    this.standing = look
-    if (look.state === 'waits') return
-    this.version = look.version
-    this.data = look.data
+    this.standing = reading
+    if (reading.state === 'waits') return
+    this.version = reading.version
+    this.data = reading.data
     this.#changed = false
   }
 

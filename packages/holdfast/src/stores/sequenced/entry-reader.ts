@@ -1,35 +1,37 @@
 /** Reads entries for the verbs of a sequenced store. */
 import { TickQueue } from '../../collections/tick-queue.js'
-import type { Look, LookedAt, SequencedPort, Waits } from './port.js'
+import type { EntryReading, EntryQuery, SequencedPort, Waits } from './port.js'
 
-interface Asked {
-  readonly at: LookedAt
-  readonly resolve: (look: Look | Waits) => void
+interface PendingRead {
+  readonly at: EntryQuery
+  readonly resolve: (reading: EntryReading | Waits) => void
   readonly reject: (error: unknown) => void
 }
 
 export class EntryReader {
-  readonly #port: Pick<SequencedPort, 'look'>
-  readonly #queue = new TickQueue<Asked>((asked) => void this.#lookAtAll(asked), queueMicrotask)
+  readonly #port: Pick<SequencedPort, 'readEntries'>
+  readonly #queue = new TickQueue<PendingRead>((reads) => void this.#readAll(reads), queueMicrotask)
 
-  constructor(port: Pick<SequencedPort, 'look'>) {
+  constructor(port: Pick<SequencedPort, 'readEntries'>) {
     this.#port = port
   }
 
-  /** Looks at an entry. All looks of one tick travel together: a heartbeat is one request. */
-  look(at: LookedAt & { readonly seen: bigint }): Promise<Look | Waits>
-  look(at: Omit<LookedAt, 'seen'>): Promise<Look>
-  look(at: LookedAt): Promise<Look | Waits> {
-    return new Promise<Look | Waits>((resolve, reject) => this.#queue.add({ at, resolve, reject }))
+  /** Reads an entry. All reads of one tick travel together: a heartbeat is one request. */
+  read(at: EntryQuery & { readonly seen: bigint }): Promise<EntryReading | Waits>
+  read(at: Omit<EntryQuery, 'seen'>): Promise<EntryReading>
+  read(at: EntryQuery): Promise<EntryReading | Waits> {
+    return new Promise<EntryReading | Waits>((resolve, reject) =>
+      this.#queue.add({ at, resolve, reject }),
+    )
   }
 
-  async #lookAtAll(asked: readonly Asked[]): Promise<void> {
+  async #readAll(reads: readonly PendingRead[]): Promise<void> {
     try {
-      const looks = await this.#port.look(asked.map(({ at }) => at))
-      for (const [index, { resolve }] of asked.entries())
-        resolve(looks[index] ?? { state: 'absent' })
+      const readings = await this.#port.readEntries(reads.map(({ at }) => at))
+      for (const [index, { resolve }] of reads.entries())
+        resolve(readings[index] ?? { state: 'absent' })
     } catch (error) {
-      for (const { reject } of asked) reject(error)
+      for (const { reject } of reads) reject(error)
     }
   }
 }

@@ -139,8 +139,8 @@ export class EntryRemover<S extends PortSession> {
    */
   async #wasDoneBefore(queueEntry: QueueEntry<S>): Promise<boolean> {
     if (!queueEntry.removalInDoubt) return false
-    const look = await this.#context.reader.look({ entry: queueEntry.entry, claim: undefined })
-    if (look.state === 'present' || look.stealReason !== undefined) return false
+    const reading = await this.#context.reader.read({ entry: queueEntry.entry, claim: undefined })
+    if (reading.state === 'present' || reading.stealReason !== undefined) return false
     return queueEntry.session.keepAlive()
   }
 

@@ -1,8 +1,8 @@
 /**
- * Renewals: one sign of life for each session, and a look at every entry that is to be renewed.
+ * Renewals: one sign of life for each session, and a read of every entry that is to be renewed.
  *
  * The sign of life leaves after the renewal was asked for, so its answer promises the whole TTL
- * from then on. The look finds out whether the entry is still there and was not stolen; a session
+ * from then on. The read finds out whether the entry is still there and was not stolen; a session
  * alone says nothing of that.
  */
 import { StoreUnavailableError, type LockError } from '../../errors.js'
@@ -10,7 +10,7 @@ import type { LostRenewal, Renewal, RenewalListener, RenewResult } from '../../s
 import { renewEach } from '../../store/renew-each.js'
 import type { StoreContext } from './context.js'
 import type { EntryData } from './entry.js'
-import type { Look, PortSession, Present } from './port.js'
+import type { EntryReading, PortSession, Present } from './port.js'
 import type { ClaimRecord, QueueEntry } from './claim-record.js'
 import type { Session } from './session.js'
 
@@ -73,16 +73,16 @@ export class EntryRenewer<S extends PortSession> {
     const startMs = clock.monotonicMs()
     for (let tries = 0; tries < TRIES; tries += 1) {
       const session = await sessions.ready(renewal.ttlMs)
-      const [alive, look] = await Promise.allSettled([keep(session), this.#look(queueEntry)])
-      if (look.status === 'rejected') throw look.reason
-      const end = this.#endOf(record, look.value)
+      const [alive, reading] = await Promise.allSettled([keep(session), this.#read(queueEntry)])
+      if (reading.status === 'rejected') throw reading.reason
+      const end = this.#endOf(record, reading.value)
       if (end) return end
       if (alive.status === 'rejected') throw alive.reason
       if (!alive.value && queueEntry.session === session) return EXPIRED
       // The session to move to has ended, as after a pause of this process: the next try opens
       // another.
       if (!alive.value) continue
-      if (await this.#write(queueEntry, look.value as Present, renewal, session)) {
+      if (await this.#write(queueEntry, reading.value as Present, renewal, session)) {
         queueEntry.endMs = startMs + renewal.ttlMs
         return { outcome: 'renewed' }
       }
@@ -94,20 +94,20 @@ export class EntryRenewer<S extends PortSession> {
     )
   }
 
-  #look({ entry }: QueueEntry<S>): Promise<Look> {
-    return this.#context.reader.look({ entry, claim: undefined })
+  #read({ entry }: QueueEntry<S>): Promise<EntryReading> {
+    return this.#context.reader.read({ entry, claim: undefined })
   }
 
-  /** What the look says about a lease that is over, or undefined when it is not. */
-  #endOf(record: ClaimRecord<S>, look: Look): RenewResult | undefined {
-    if (look.state === 'present') {
-      if (look.data.stolen !== true) return undefined
+  /** What the read says about a lease that is over, or undefined when it is not. */
+  #endOf(record: ClaimRecord<S>, reading: EntryReading): RenewResult | undefined {
+    if (reading.state === 'present') {
+      if (reading.data.stolen !== true) return undefined
       // Its holder lets go of it, or does not: it must not live for as long as the session does.
       this.#context.removing.scheduleRemoval(record)
-      return stolenLoss(look.data.stolenBecause)
+      return stolenLoss(reading.data.stolenBecause)
     }
     this.#context.records.settle(record, 'absent')
-    return look.stealReason === undefined ? EXPIRED : stolenLoss(look.stealReason)
+    return reading.stealReason === undefined ? EXPIRED : stolenLoss(reading.stealReason)
   }
 
   /**
@@ -116,25 +116,25 @@ export class EntryRenewer<S extends PortSession> {
    */
   async #write(
     queueEntry: QueueEntry<S>,
-    look: Present,
+    reading: Present,
     renewal: Renewal,
     session: Session<S>,
   ): Promise<boolean> {
     const moves = queueEntry.session !== session
-    const data = this.#shown(look.data, queueEntry, renewal)
-    queueEntry.version = look.version
-    queueEntry.data = look.data
-    if (!moves && JSON.stringify(data) === JSON.stringify(look.data)) return true
+    const data = this.#shown(reading.data, queueEntry, renewal)
+    queueEntry.version = reading.version
+    queueEntry.data = reading.data
+    if (!moves && JSON.stringify(data) === JSON.stringify(reading.data)) return true
     const { entry } = queueEntry
     const writing = this.#context.port.amend(
       entry,
       data,
-      look.version,
+      reading.version,
       moves ? session.handle : undefined,
     )
     // What is shown is no reason to lose a lease: a service whose disk is full still keeps sessions
     // alive.
-    const version = await (moves ? writing : writing.catch(() => look.version))
+    const version = await (moves ? writing : writing.catch(() => reading.version))
     if (version === undefined) return false
     queueEntry.version = version
     queueEntry.data = data

@@ -1,5 +1,5 @@
 /**
- * Hand-offs inside one process, without another look.
+ * Hand-offs inside one process, without another read.
  *
  * A claim that held all of a lock had no claim before it, and none can come between it and the one
  * that stands right behind it. So when both are claims of this client, and the service has
@@ -11,7 +11,7 @@ export interface Neighbour {
   /** The one before it held, and has left. */
   go(): void
   /** The one before it may have left. */
-  look(): void
+  readAgain(): void
 }
 
 export class Neighbours {
@@ -48,7 +48,7 @@ export class Neighbours {
       this.#leaving.delete(key)
       const next = this.#behind.get(key)
       if (removed) next?.go()
-      else next?.look()
+      else next?.readAgain()
     }
   }
 }

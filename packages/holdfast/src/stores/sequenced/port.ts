@@ -55,7 +55,7 @@ export interface Standing {
   /** What the entries before it weigh. Where that exceeds the capacity, it may be more. */
   readonly weight: number
   /**
-   * The moment of this look in the service's own count: a watch that starts after it misses
+   * The moment of this read in the service's own count: a watch that starts after it misses
    * nothing.
    */
   readonly moment: bigint
@@ -80,7 +80,7 @@ export interface Waits extends Standing {
   readonly state: 'waits'
 }
 
-export type Look = Present | Absent
+export type EntryReading = Present | Absent
 
 export interface Entered extends Standing {
   readonly outcome: 'entered'
@@ -180,7 +180,7 @@ export interface SequencedPort<S extends PortSession = PortSession> {
    * Looks at entries and at what stands before them, all of them in one moment where the service
    * can.
    */
-  look(entries: readonly LookedAt[]): Promise<readonly (Look | Waits)[]>
+  readEntries(entries: readonly EntryQuery[]): Promise<readonly (EntryReading | Waits)[]>
   /**
    * Writes new data unless the version has changed; also moves the entry to `session` where that is
    * given.
@@ -207,7 +207,7 @@ export interface SequencedPort<S extends PortSession = PortSession> {
   close(heldMs: number): Promise<void>
 }
 
-export interface LookedAt {
+export interface EntryQuery {
   readonly entry: Entry
   /** Undefined when only the entry matters, and not what stands before it. */
   readonly claim: Pick<Claim, 'capacity' | 'weight' | 'kind'> | undefined

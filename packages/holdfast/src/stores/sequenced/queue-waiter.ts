@@ -17,7 +17,7 @@ import {
 } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
-import type { Look, PortSession, Standing, Waits } from './port.js'
+import type { EntryReading, PortSession, Standing, Waits } from './port.js'
 import { everyoneHolds, mayGo, wantsAll } from './queue-rule.js'
 import type { ClaimRecord, QueueEntry } from './claim-record.js'
 
@@ -31,7 +31,7 @@ export class QueueWaiter<S extends PortSession> {
   }
 
   /**
-   * Follows those before a claim that waits. Changes after the last look are never missed, so it
+   * Follows those before a claim that waits. Changes after the last read are never missed, so it
    * works at once.
    */
   watch(claim: Claim, wake: WakeListener): Watch {
@@ -62,16 +62,16 @@ export class QueueWaiter<S extends PortSession> {
     options: AttemptOptions,
   ): Promise<AttemptResult> {
     const startMs = this.#context.clock.monotonicMs()
-    const [alive, look] = await bothOf(
+    const [alive, reading] = await bothOf(
       queueEntry.grant
         ? !queueEntry.session.lost
         : queueEntry.session.assure(waitingTtlMs(queueEntry.claim)),
-      this.#look(queueEntry, claim),
+      this.#read(queueEntry, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
-    if (!alive || look.state === 'absent') return this.#gone(record)
-    queueEntry.see(look)
-    if (!queueEntry.grant && !mayGo(claim, look)) {
+    if (!alive || reading.state === 'absent') return this.#gone(record)
+    queueEntry.see(reading)
+    if (!queueEntry.grant && !mayGo(claim, reading)) {
       queueEntry.waitingMs = startMs
       queueEntry.asked = options.tokens
       const { data } = queueEntry
@@ -83,10 +83,10 @@ export class QueueWaiter<S extends PortSession> {
     return this.#existing(queueEntry)
   }
 
-  #look({ entry, seen }: QueueEntry<S>, claim: Claim): Promise<Look | Waits> {
+  #read({ entry, seen }: QueueEntry<S>, claim: Claim): Promise<EntryReading | Waits> {
     return seen === undefined
-      ? this.#context.reader.look({ entry, claim })
-      : this.#context.reader.look({ entry, claim, seen })
+      ? this.#context.reader.read({ entry, claim })
+      : this.#context.reader.read({ entry, claim, seen })
   }
 
   #existing(queueEntry: QueueEntry<S>): Granted {
@@ -136,7 +136,7 @@ export class QueueWaiter<S extends PortSession> {
     later: Promise<Standing | undefined>,
   ): Promise<void> {
     const standing = await later.catch(() => undefined)
-    // A look was quicker.
+    // A read was quicker.
     if (queueEntry.later !== later) return
     queueEntry.later = undefined
     if (record.withdrawn || !queueEntry.wake || queueEntry.grant) return
@@ -161,7 +161,10 @@ export class QueueWaiter<S extends PortSession> {
     }
     const { port, neighbours } = this.#context
     const stopStanding = onlyGone
-      ? neighbours.stand(watched, { go: () => this.#handedOver(record, queueEntry), look: moved })
+      ? neighbours.stand(watched, {
+          go: () => this.#handedOver(record, queueEntry),
+          readAgain: moved,
+        })
       : undefined
     const watch = port.watch({ predecessors, moment, onlyGone, waits }, () => {
       if (!neighbours.isLeaving(watched)) moved()
@@ -192,15 +195,15 @@ export class QueueWaiter<S extends PortSession> {
   async #moved(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): Promise<void> {
     try {
       const { claim } = queueEntry
-      const look = await this.#look(queueEntry, claim)
+      const reading = await this.#read(queueEntry, claim)
       const { wake } = queueEntry
       if (record.withdrawn || !wake || queueEntry.grant) return
-      if (look.state === 'absent') return wake()
-      queueEntry.see(look)
-      if (mayGo(claim, look)) wake(this.#promote(queueEntry))
+      if (reading.state === 'absent') return wake()
+      queueEntry.see(reading)
+      if (mayGo(claim, reading)) wake(this.#promote(queueEntry))
       else this.#follow(record, queueEntry)
     } catch {
-      // No caller waits for this look. The heartbeat of the waiter looks again, and reports errors.
+      // No caller waits for this read. The heartbeat of the waiter looks again, and reports errors.
     }
   }
 

@@ -9,7 +9,7 @@
 import type { ClaimRef } from '../../store/contract.js'
 import { decodeEntry, type EntryData } from '../sequenced/entry.js'
 import { CODES, hasCode } from './failures.js'
-import { findEntry } from './looking.js'
+import { findEntry } from './entry-reads.js'
 import { goneName, parentOf } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { ONLOOKER_MS } from './sessions.js'

@@ -10,7 +10,7 @@ import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
 import type { EnterResult } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
 import { asLockError, isRefusal } from './failures.js'
-import { findEntry, standingIn } from './looking.js'
+import { findEntry, standingIn } from './entry-reads.js'
 import { move } from './moving.js'
 import { decodeNode } from './node-data.js'
 import { childPrefix, goneName, parentOf, shapeOf } from './nodes.js'
@@ -99,7 +99,7 @@ async function stay(
     moment: 0n,
   } as const
   if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
-  // It has to wait, and moves without losing its place. If it has changed meanwhile, a look
+  // It has to wait, and moves without losing its place. If it has changed meanwhile, a read
   // finds that.
   const { data } = entrance
   const target = await entrance.openWaiter?.()

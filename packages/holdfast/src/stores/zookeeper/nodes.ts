@@ -54,7 +54,7 @@ export function goneName(id: string): string {
   return `${GONE}${id}`
 }
 
-/** Called for every name of a queue at every look: so no regular expression. */
+/** Called for every name of a queue at every read: so no regular expression. */
 export function parseChild(name: string): Child | undefined {
   const [shape = '', weight, id, sequence, ...more] = name.split('+')
   if (sequence === undefined || sequence.length < 10 || more.length > 0 || id === undefined)

@@ -8,8 +8,8 @@ import type {
   EnterSessions,
   Entry,
   Exactness,
-  Look,
-  LookedAt,
+  EntryReading,
+  EntryQuery,
   Predecessor,
   PortWatch,
   QueuesPage,
@@ -21,7 +21,7 @@ import { mayGo } from '../sequenced/queue-rule.js'
 import { ClaimBlocker } from './claim-blocker.js'
 import { enter } from './entering.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
-import { look } from './looking.js'
+import { readEntry } from './entry-reads.js'
 import { Crowded, move } from './moving.js'
 import { encodeNode } from './node-data.js'
 import type { ZooKeeperOptions } from './options.js'
@@ -31,7 +31,7 @@ import { listQueues, removeNode, removeNowOrLater } from './tree.js'
 import { setData } from './wire/messages.js'
 
 /**
- * From this number of looks in one tick on, waiters do not read their own entries as long as they
+ * From this number of reads in one tick on, waiters do not read their own entries as long as they
  * have to wait.
  */
 const FEWEST_BRIEF = 8
@@ -90,13 +90,13 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     }
   }
 
-  async look(entries: readonly LookedAt[]): Promise<readonly (Look | Waits)[]> {
-    // Where few look, the entry and its queue are read at once, and the answer comes sooner.
+  async readEntries(entries: readonly EntryQuery[]): Promise<readonly (EntryReading | Waits)[]> {
+    // Where few wait, the entry and its queue are read at once, and the answer comes sooner.
     const isBrief = entries.length >= FEWEST_BRIEF
     return this.#typed(() =>
       Promise.all(
         entries.map(({ entry, claim, seen }) => {
-          return look(
+          return readEntry(
             this.#sessions,
             isBrief && seen !== undefined ? { entry, claim, seen } : { entry, claim },
           )
@@ -195,15 +195,15 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       const session = await this.#sessions.any()
       if (!on(predecessor, session)) return
       const data = decodeEntry(await session.watch(predecessor.key, changed))
-      // It may have changed between the look and the watch.
+      // It may have changed between the read and the watch.
       if (onlyGone || !data) return
       if (data.weight !== predecessor.weight || (waits && data.grantedMs !== undefined)) changed()
     } catch (error) {
-      // What may not be read cannot be watched, and a look, which need not read it, would lead here
+      // What may not be read cannot be watched. A check, which need not read it, would lead here
       // again at once, and so on without end. The heartbeats of the waiter find out that it is its
       // turn.
       if (hasCode(error, CODES.noAuth)) return
-      // It is gone, or can no longer be seen: a look says which.
+      // It is gone, or can no longer be seen: a read says which.
       changed()
     }
   }

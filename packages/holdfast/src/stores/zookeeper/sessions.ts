@@ -1,5 +1,5 @@
 /**
- * The sessions of a store: those of its leases, and one for looks, steals and refusals.
+ * The sessions of a store: those of its leases, and one for reads, steals and refusals.
  */
 import { LockUsageError } from '../../errors.js'
 import type { Entry, Exactness } from '../sequenced/port.js'

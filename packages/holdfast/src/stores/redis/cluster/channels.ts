@@ -239,7 +239,7 @@ export class Channels implements Subscriptions {
     if (this.#subscribers.get(subscriber.member) !== subscriber) return
     this.#drop(subscriber)
     // It may be dead, or have given a slot away.
-    this.#router.lookSoon()
+    this.#router.refreshSoon()
     for (const channel of this.#lost(subscriber)) this.#attachLater(channel)
   }
 

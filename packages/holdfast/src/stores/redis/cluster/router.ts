@@ -21,7 +21,7 @@ const SWEEP_MS = 250
 /** How long one member may take to say who owns what. */
 const LOOK_MS = 1000
 /** Between two looks at least. */
-const LOOK_EVERY_MS = 100
+const REFRESH_EVERY_MS = 100
 /** Redirections in a row that need no pause. */
 const FOLLOWED_AT_ONCE = 3
 const SHORTEST_PAUSE_MS = 25
@@ -45,9 +45,9 @@ export class Router {
   readonly #topology = new Topology()
   readonly #members = new Map<string, Member>()
   readonly #calls = new Set<Call>()
-  #looking: Promise<void> | undefined
-  #lookedMs = -Infinity
-  #looks = 0
+  #refreshing: Promise<void> | undefined
+  #refreshedMs = -Infinity
+  #refreshes = 0
   #sweep: Timer | undefined
   #closed = false
   /** Called when slots may have changed hands. */
@@ -73,7 +73,7 @@ export class Router {
   /** Every member that owns slots. */
   async owners(): Promise<Member[]> {
     if (this.#closed) throw closedError()
-    if (this.#topology.isEmpty) await this.#look()
+    if (this.#topology.isEmpty) await this.#refresh()
     return Array.from(this.#topology.owners().values(), (address) => this.#member(address))
   }
 
@@ -86,7 +86,7 @@ export class Router {
     if (owner) return owner
     // No member says of a slot without an owner that it has moved, so that nothing else would make
     // us look again.
-    this.lookSoon()
+    this.refreshSoon()
     throw explain(noOwner(slot))
   }
 
@@ -98,7 +98,7 @@ export class Router {
     this.#topology.learn(Number(slot), owner)
     this.onChange()
     // One slot that has moved is seldom alone.
-    this.lookSoon()
+    this.refreshSoon()
     return true
   }
 
@@ -115,7 +115,7 @@ export class Router {
 
   async #findOwner(slot: number): Promise<Member | undefined> {
     if (this.#closed) throw closedError()
-    if (this.#topology.isEmpty) await this.#look()
+    if (this.#topology.isEmpty) await this.#refresh()
     const owner = this.#topology.ownerOf(slot)
     return owner && this.#member(owner)
   }
@@ -142,7 +142,7 @@ export class Router {
       if (!follows && answer.word !== '' && !PASSING.has(answer.word)) throw answer.error
       if (follows && tries < FOLLOWED_AT_ONCE) continue
       // A key whose slot is just being moved says TRYAGAIN: then each member is the right one.
-      if (answer.word !== 'TRYAGAIN') this.lookSoon()
+      if (answer.word !== 'TRYAGAIN') this.refreshSoon()
       const pauseMs = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries)
       await new Promise<void>((resolve) => void this.#settings.clock.timer(pauseMs, resolve))
     }
@@ -168,25 +168,26 @@ export class Router {
   }
 
   /** Finds out who owns what, unless that was done a moment ago. */
-  lookSoon(): void {
-    if (this.#closed || this.#settings.clock.monotonicMs() - this.#lookedMs < LOOK_EVERY_MS) return
+  refreshSoon(): void {
+    if (this.#closed || this.#settings.clock.monotonicMs() - this.#refreshedMs < REFRESH_EVERY_MS)
+      return
     // A call that needs the answer meets with the same trouble again.
-    this.#look().catch(() => undefined)
+    this.#refresh().catch(() => undefined)
   }
 
   /** Asks who owns what. */
-  #look(): Promise<void> {
-    this.#looking ??= this.#askAround().finally(() => {
-      this.#looking = undefined
-      this.#lookedMs = this.#settings.clock.monotonicMs()
+  #refresh(): Promise<void> {
+    this.#refreshing ??= this.#askAround().finally(() => {
+      this.#refreshing = undefined
+      this.#refreshedMs = this.#settings.clock.monotonicMs()
     })
-    return this.#looking
+    return this.#refreshing
   }
 
   async #askAround(): Promise<void> {
     const ready = [...this.#members.values()].filter((member) => member.isReady)
     // Beginning with another one each time: one that was cut off from the others knows nothing new.
-    const start = (this.#looks += 1) % Math.max(1, ready.length)
+    const start = (this.#refreshes += 1) % Math.max(1, ready.length)
     for (const member of [...ready.slice(start), ...ready.slice(0, start)]) {
       if (await this.#askMember(member)) return
     }
@@ -247,7 +248,7 @@ export class Router {
     for (const call of this.#calls) {
       const ageMs = nowMs - call.startedMs
       if (ageMs < SUSPECT_MS) break
-      this.lookSoon()
+      this.refreshSoon()
       if (ageMs < this.#settings.requestTimeoutMs) continue
       this.#calls.delete(call)
       call.reject(

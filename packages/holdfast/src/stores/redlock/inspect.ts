@@ -12,14 +12,14 @@ import { reachedBy } from './quorum.js'
 type PageQuery = Extract<InspectQuery, { readonly prefix: string }>
 
 /** @throws StoreUnavailableError when no majority of the nodes answers */
-export async function lookAt(panel: Panel, lock: string): Promise<LockInfo | undefined> {
+export async function inspectLock(panel: Panel, lock: string): Promise<LockInfo | undefined> {
   const [info] = merge(await ask(panel, { lock }, lock), quorumOf(panel))
   return info
 }
 
-export async function look(panel: Panel, query: InspectQuery): Promise<InspectPage> {
+export async function inspectLocks(panel: Panel, query: InspectQuery): Promise<InspectPage> {
   if ('lock' in query) {
-    const info = await lookAt(panel, query.lock)
+    const info = await inspectLock(panel, query.lock)
     return { locks: info ? [info] : [], cursor: undefined }
   }
   const locks: LockInfo[] = []

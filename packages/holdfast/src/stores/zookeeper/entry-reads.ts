@@ -1,7 +1,7 @@
 /** Reading a queue: where an entry stands, and what stands before it. */
 import type { Claim } from '../../store/contract.js'
 import { decodeEntry } from '../sequenced/entry.js'
-import type { Look, LookedAt, Predecessor, Standing, Waits } from '../sequenced/port.js'
+import type { EntryReading, EntryQuery, Predecessor, Standing, Waits } from '../sequenced/port.js'
 import { mayGo, standingOf, wantsAll } from '../sequenced/queue-rule.js'
 import { decodeNode } from './node-data.js'
 import { parentOf, queueOf } from './nodes.js'
@@ -10,15 +10,15 @@ import type { ZooKeeperSession } from './session.js'
 import { isOwn, type OpenSessions } from './sessions.js'
 import { childrenOf, readNode } from './tree.js'
 
-export function look(sessions: OpenSessions, at: LookedAt): Promise<Look | Waits> {
-  return sessions.through(at.entry, (session) => lookFrom(session, sessions, at))
+export function readEntry(sessions: OpenSessions, at: EntryQuery): Promise<EntryReading | Waits> {
+  return sessions.through(at.entry, (session) => readThrough(session, sessions, at))
 }
 
-async function lookFrom(
+async function readThrough(
   session: ZooKeeperSession,
   sessions: OpenSessions,
-  at: LookedAt,
-): Promise<Look | Waits> {
+  at: EntryQuery,
+): Promise<EntryReading | Waits> {
   const { entry, claim, seen } = at
   if (!claim) return present(sessions, at, await readNode(session, entry.key), NOTHING_BEFORE)
   if (seen !== undefined) {
@@ -46,10 +46,10 @@ const NOTHING_BEFORE = { before: [], weight: 0 }
 
 function present(
   sessions: OpenSessions,
-  { entry }: LookedAt,
+  { entry }: EntryQuery,
   node: Awaited<ReturnType<typeof readNode>>,
   standing: Omit<Standing, 'moment'>,
-): Look {
+): EntryReading {
   const decoded = node && decodeNode(node.text, node.stat.czxid)
   if (!node || !decoded) return { state: 'absent' }
   if (isOwn(entry)) {
