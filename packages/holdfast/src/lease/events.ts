@@ -33,6 +33,13 @@ export interface LockEvents {
   renewed: LockEvent & { readonly durationMs: number }
   /** The outcome of a renewal is unknown. The old deadline stands, and the renewal is repeated. */
   'renewal-unknown': LockEvent & { readonly error: unknown }
+  /**
+   * The last renewal is unacknowledged, and less than half the TTL is left. The client repeats the
+   * renewal until the deadline. Once, until `safe`. `remainingMs`: until the deadline.
+   */
+  'at-risk': LockEvent & { readonly remainingMs: number }
+  /** A renewal got through after `at-risk`. `remainingMs`: until the new deadline. */
+  safe: LockEvent & { readonly remainingMs: number }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
   /**
@@ -67,6 +74,8 @@ const NAMES: readonly LockEventName[] = [
   'handed-off',
   'renewed',
   'renewal-unknown',
+  'at-risk',
+  'safe',
   'lost',
   'released',
   'store-unavailable',

@@ -21,6 +21,8 @@ export abstract class LaneMember<Self extends LaneMember<Self>> {
   retryAtMs = Infinity
   /** How many renewals were sent and not acknowledged. They may still reach the store. */
   openRenewals = 0
+  /** Whether `at-risk` was announced, and no renewal has got through since. */
+  isAtRisk = false
 }
 
 export class RenewalLane<M extends LaneMember<M>> {

@@ -173,6 +173,7 @@ export class RenewalScheduler {
     const due: Grant[] = []
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
+      if (riskMs(grant) <= nowMs) this.#announceRisk(grant, nowMs)
       if (grant.retryAtMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
@@ -193,6 +194,21 @@ export class RenewalScheduler {
     return true
   }
 
+  /** Announces a lease that has used up half its TTL while a renewal is unanswered. */
+  #announceRisk(grant: Grant, nowMs: number): void {
+    const remainingMs = grant.deadlineMs - nowMs
+    if (remainingMs <= ANNOUNCE_EARLY_MS) return
+    grant.isAtRisk = true
+    publish('at-risk', () => ({ ...this.#runtime.event(grant.claim), remainingMs }))
+  }
+
+  /** Announces that a renewal got through again. */
+  #announceSafe(grant: Grant): void {
+    grant.isAtRisk = false
+    const remainingMs = grant.deadlineMs - this.#runtime.clock.monotonicMs()
+    publish('safe', () => ({ ...this.#runtime.event(grant.claim), remainingMs }))
+  }
+
   #clocksMoved(offsetMs: number): boolean {
     const moved = Math.abs(offsetMs - this.#offsetMs) > ANNOUNCE_EARLY_MS
     this.#offsetMs = offsetMs
@@ -207,7 +223,8 @@ export class RenewalScheduler {
     }
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      wakeMs = Math.min(wakeMs, grant.retryAtMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
+      const retryMs = Math.min(grant.retryAtMs, riskMs(grant))
+      wakeMs = Math.min(wakeMs, retryMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
     }
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)
   }
@@ -273,6 +290,7 @@ export class RenewalScheduler {
       grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
       this.remove(grant)
       this.add(grant)
+      if (grant.isAtRisk) this.#announceSafe(grant)
       if (channels.renewed.hasSubscribers) {
         const durationMs = clock.monotonicMs() - sent.sentMs
         publish('renewed', () => ({ ...this.#runtime.event(grant.claim), durationMs }))
@@ -285,6 +303,11 @@ export class RenewalScheduler {
     grant.unanswered ??= this.#unanswered.add(grant)
     this.#wakeBy(grant.retryAtMs)
   }
+}
+
+/** Returns when an unanswered renewal becomes a risk that is not announced yet. */
+function riskMs({ isAtRisk, deadlineMs, ttlMs }: Grant): number {
+  return isAtRisk ? Infinity : deadlineMs - ttlMs / 2
 }
 
 function renewalOf(grant: Grant): Renewal {
