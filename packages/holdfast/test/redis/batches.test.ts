@@ -1,6 +1,7 @@
 /** Which requests of one tick travel together, and which leave after it. */
 import { expect, test } from 'vitest'
 import { batchQueue, type BatchRequest, type Verb } from '../../src/stores/redis/batches.js'
+import { lockOf } from '../../src/stores/redis/keys.js'
 import { NO_TERMS } from '../../src/stores/redis/terms-encoder.js'
 
 function doAll(waiting: (() => void)[]): void {
@@ -11,6 +12,7 @@ function makeBatches() {
   const calls: string[] = []
   const [atTickEnd, afterTick]: [(() => void)[], (() => void)[]] = [[], []]
   const queue = batchQueue({
+    prefix: 'hf',
     oneLockACall: false,
     subscriptions: { publishTo: () => 'PUBLISH channel' },
     atTickEnd: (work) => void atTickEnd.push(work),
@@ -20,16 +22,14 @@ function makeBatches() {
         first.length === 1
           ? first
           : [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
-      calls.push(`${verbs} ${keys.join(' ')}`)
+      calls.push(`${verbs} ${keys.map((key) => lockOf('hf', key)).join(' ')}`)
       return new Promise(() => undefined)
     },
   })
-  const add = (verb: Verb, key: string): void => {
+  const add = (verb: Verb, lock: string): void => {
     const request: BatchRequest = {
       verb,
-      key,
-      lock: key,
-      claimId: `${verb}${key}`,
+      claim: { lock, id: `${verb}${lock}`, ttlMs: 1000 },
       terms: NO_TERMS,
       answered: () => undefined,
       failed: () => undefined,

@@ -10,8 +10,10 @@
 import { TickQueue } from '../../collections/tick-queue.js'
 import { invariant } from '../../invariant.js'
 import { textOf } from './answers.js'
+import type { ClaimRef } from '../../store/contract.js'
 import type { RunScript } from './deployment.js'
 import { explain } from './errors.js'
+import { keyOf } from './keys.js'
 import type { Subscriptions } from './grant-inbox.js'
 import { applyBatch } from './scripts.generated.js'
 import type { EncodedTerms } from './terms-encoder.js'
@@ -21,10 +23,7 @@ export type Verb = 'a' | 'r' | 'w' | 't' | 's'
 
 export interface BatchRequest {
   readonly verb: Verb
-  readonly key: string
-  /** The full name of the lock, for errors. */
-  readonly lock: string
-  readonly claimId: string
+  readonly claim: ClaimRef
   /** What the script needs besides the claim's id. Requests with equal terms share them. */
   readonly terms: EncodedTerms
   answered(line: string): void
@@ -38,6 +37,8 @@ export interface BatchRequest {
 const LARGEST_BATCH = 32
 
 export interface BatchSettings {
+  /** Stands before every key. */
+  readonly prefix: string
   /** Whether a call may only concern the keys of one lock. */
   readonly oneLockACall: boolean
   /** Where grants for waiters of this client are published. */
@@ -80,11 +81,11 @@ class BatchSender {
    */
   #sendMixed(requests: readonly BatchRequest[]): void {
     const withdrawals = requests.filter(({ verb }) => verb === 'w')
-    const freed = new Set(withdrawals.map(({ key }) => key))
+    const freed = new Set(withdrawals.map(({ claim }) => claim.lock))
     const [now, later]: [BatchRequest[], BatchRequest[]] = [withdrawals, []]
     for (const request of requests) {
       if (request.verb === 'w') continue
-      if (request.verb === 'a' && freed.has(request.key)) later.push(request)
+      if (request.verb === 'a' && freed.has(request.claim.lock)) later.push(request)
       else now.push(request)
     }
     this.#sendAll(now)
@@ -100,23 +101,24 @@ class BatchSender {
 
   /** Without JSON: a text to decode would be most of what one request costs the script. */
   #sendOne(request: BatchRequest): void {
-    const { key, lock, verb, terms, claimId } = request
-    const publishTo = this.#settings.subscriptions.publishTo(lock)
-    const args = [publishTo, verb, terms.text, claimId, ...terms.fastArgs]
-    this.#settings.run(applyBatch, [key], args).then(
+    const { verb, terms, claim } = request
+    const { prefix, subscriptions, run } = this.#settings
+    const key = keyOf(prefix, claim.lock)
+    const publishTo = subscriptions.publishTo(claim.lock)
+    run(applyBatch, [key], [publishTo, verb, terms.text, claim.id, ...terms.fastArgs]).then(
       (reply) => answer(request, reply),
-      (error: unknown) => request.failed(explain(error, lock)),
+      (error: unknown) => request.failed(explain(error, claim.lock)),
     )
   }
 
   #sendTogether(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
-    const keys = requests.map(({ key }) => key)
-    const { run, subscriptions } = this.#settings
-    run(applyBatch, keys, [subscriptions.publishTo(first.lock), ...payloadOf(requests)])
+    const { prefix, subscriptions, run } = this.#settings
+    const keys = requests.map(({ claim }) => keyOf(prefix, claim.lock))
+    run(applyBatch, keys, [subscriptions.publishTo(first.claim.lock), ...payloadOf(requests)])
       .then((reply) => distribute(requests, textOf(reply).split('\n')))
       .catch((error: unknown) => {
-        for (const request of requests) request.failed(explain(error, request.lock))
+        for (const request of requests) request.failed(explain(error, request.claim.lock))
       })
   }
 }
@@ -124,9 +126,10 @@ class BatchSender {
 function byLock(requests: readonly BatchRequest[]): Iterable<readonly BatchRequest[]> {
   const groups = new Map<string, BatchRequest[]>()
   for (const request of requests) {
-    const group = groups.get(request.key)
+    const { lock } = request.claim
+    const group = groups.get(lock)
     if (group) group.push(request)
-    else groups.set(request.key, [request])
+    else groups.set(lock, [request])
   }
   return groups.values()
 }
@@ -135,11 +138,11 @@ function byLock(requests: readonly BatchRequest[]): Iterable<readonly BatchReque
 function payloadOf(requests: readonly BatchRequest[]): string[] {
   const texts: string[] = []
   const list: (string | number)[] = []
-  for (const { verb, terms, claimId } of requests) {
+  for (const { verb, terms, claim } of requests) {
     // Nearly always all of them have one or two.
     let index = texts.indexOf(terms.text)
     if (index < 0) index = texts.push(terms.text) - 1
-    list.push(verb, index, claimId)
+    list.push(verb, index, claim.id)
   }
   return [JSON.stringify(list), ...texts]
 }
@@ -153,9 +156,9 @@ function distribute(requests: readonly BatchRequest[], lines: readonly string[])
 function answer(request: BatchRequest, reply: unknown): void {
   try {
     const line = typeof reply === 'string' ? reply : textOf(reply)
-    if (line.startsWith('e ')) request.failed(explain(new Error(line.slice(2)), request.lock))
+    if (line.startsWith('e ')) request.failed(explain(new Error(line.slice(2)), request.claim.lock))
     else request.answered(line)
   } catch (error) {
-    request.failed(explain(error, request.lock))
+    request.failed(explain(error, request.claim.lock))
   }
 }

@@ -10,8 +10,9 @@ import type {
   ClaimRef,
   RenewalListener,
   RenewResult,
+  WithdrawOutcome,
 } from '../../store/contract.js'
-import { isRefusal, readAttempt, readRenewal } from './answers.js'
+import { isRefusal, readAttempt, readRenewal, readWithdrawal } from './answers.js'
 import type { BatchRequest, Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, withdrawing } from './errors.js'
@@ -22,25 +23,20 @@ import type { EncodedTerms } from './terms-encoder.js'
 /** A request whose answer is one line for its caller to read. */
 export class PendingLine implements BatchRequest {
   readonly verb: Verb
-  readonly key: string
-  readonly lock: string
-  readonly claimId: string
+  readonly claim: ClaimRef
   readonly terms: EncodedTerms
   readonly answered: (line: string) => void
   readonly failed: (error: unknown) => void
 
   constructor(
     verb: Verb,
-    key: string,
-    { lock, id }: ClaimRef,
+    claim: ClaimRef,
     terms: EncodedTerms,
     answered: (line: string) => void,
     failed: (error: unknown) => void,
   ) {
     this.verb = verb
-    this.key = key
-    this.lock = lock
-    this.claimId = id
+    this.claim = claim
     this.terms = terms
     this.answered = answered
     this.failed = failed
@@ -57,11 +53,8 @@ export interface AttemptContext {
 
 export class PendingAttempt implements BatchRequest {
   readonly verb = 'a'
-  readonly key: string
-  readonly lock: string
-  readonly claimId: string
+  readonly claim: Claim
   readonly terms: EncodedTerms
-  readonly #claim: Claim
   readonly #tokens: number
   readonly #context: AttemptContext
   readonly #breaks: number
@@ -70,18 +63,14 @@ export class PendingAttempt implements BatchRequest {
 
   constructor(
     context: AttemptContext,
-    key: string,
     claim: Claim,
     terms: EncodedTerms,
     tokens: number,
     resolve: (result: AttemptResult) => void,
     reject: (error: unknown) => void,
   ) {
-    this.key = key
-    this.lock = claim.lock
-    this.claimId = claim.id
+    this.claim = claim
     this.terms = terms
-    this.#claim = claim
     this.#context = context
     this.#breaks = context.deployment.breaks
     this.#tokens = tokens
@@ -92,15 +81,15 @@ export class PendingAttempt implements BatchRequest {
 
   answered(line: string): void {
     if (this.#context.deployment.breaks !== this.#breaks) this.#noteSentTwice(line)
-    const result = readAttempt(line, this.#claim, this.#tokens)
-    this.#context.inbox.attemptAnswered(this.claimId)
+    const result = readAttempt(line, this.claim, this.#tokens)
+    this.#context.inbox.attemptAnswered(this.claim.id)
     this.#resolve(result)
   }
 
   failed(error: unknown): void {
     const { inbox, inDoubt } = this.#context
-    inbox.attemptAnswered(this.claimId)
-    if (explain(error).code === 'STORE_UNAVAILABLE') inDoubt.add(this.#claim)
+    inbox.attemptAnswered(this.claim.id)
+    if (explain(error).code === 'STORE_UNAVAILABLE') inDoubt.add(this.claim)
     this.#reject(error)
   }
 
@@ -110,10 +99,39 @@ export class PendingAttempt implements BatchRequest {
    */
   #noteSentTwice(line: string): void {
     const { inDoubt, withdraw } = this.#context
-    inDoubt.add(this.#claim)
+    inDoubt.add(this.claim)
     // Its caller does not withdraw a claim that was refused. The first arrival may come last, when
     // the lock is free.
-    if (isRefusal(line)) void inDoubt.withdrawInBackground(this.#claim, () => withdraw(this.#claim))
+    if (isRefusal(line)) void inDoubt.withdrawInBackground(this.claim, () => withdraw(this.claim))
+  }
+}
+
+export class PendingWithdrawal implements BatchRequest {
+  readonly verb = 'w'
+  readonly claim: ClaimRef
+  readonly terms: EncodedTerms
+  readonly failed: (error: unknown) => void
+  readonly #inDoubt: InDoubtClaims | undefined
+  readonly #resolve: (outcome: WithdrawOutcome) => void
+
+  /** @param inDoubt where the claim may stand; undefined when no request of it can arrive later */
+  constructor(
+    claim: ClaimRef,
+    terms: EncodedTerms,
+    inDoubt: InDoubtClaims | undefined,
+    resolve: (outcome: WithdrawOutcome) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.claim = claim
+    this.terms = terms
+    this.failed = reject
+    this.#inDoubt = inDoubt
+    this.#resolve = resolve
+  }
+
+  answered(line: string): void {
+    this.#inDoubt?.resolve(this.claim.id)
+    this.#resolve(readWithdrawal(line))
   }
 }
 
@@ -149,28 +167,18 @@ export class RenewalRound {
 
 export class PendingRenewal implements BatchRequest {
   readonly verb = 'r'
-  readonly key: string
-  readonly lock: string
-  readonly claimId: string
+  readonly claim: ClaimRef
   readonly terms: EncodedTerms
   readonly #round: RenewalRound
   readonly #index: number
   readonly #wasGivenUp: boolean
 
-  constructor(
-    round: RenewalRound,
-    index: number,
-    key: string,
-    { lock, id }: ClaimRef,
-    terms: EncodedTerms,
-  ) {
+  constructor(round: RenewalRound, index: number, claim: ClaimRef, terms: EncodedTerms) {
     this.#round = round
     this.#index = index
-    this.key = key
-    this.lock = lock
-    this.claimId = id
+    this.claim = claim
     this.terms = terms
-    this.#wasGivenUp = round.inDoubt.isGivenUp(id)
+    this.#wasGivenUp = round.inDoubt.isGivenUp(claim.id)
   }
 
   /**
@@ -179,15 +187,15 @@ export class PendingRenewal implements BatchRequest {
    */
   answered(line: string): void {
     const result = readRenewal(line)
-    const isGivenUp = this.#wasGivenUp || this.#round.inDoubt.isGivenUp(this.claimId)
+    const isGivenUp = this.#wasGivenUp || this.#round.inDoubt.isGivenUp(this.claim.id)
     const counts = result.outcome !== 'renewed' || !isGivenUp
     this.#round.settle(
       this.#index,
-      counts ? result : { outcome: 'unknown', cause: withdrawing(this.lock) },
+      counts ? result : { outcome: 'unknown', cause: withdrawing(this.claim.lock) },
     )
   }
 
   failed(error: unknown): void {
-    this.#round.settle(this.#index, { outcome: 'unknown', cause: explain(error, this.lock) })
+    this.#round.settle(this.#index, { outcome: 'unknown', cause: explain(error, this.claim.lock) })
   }
 }

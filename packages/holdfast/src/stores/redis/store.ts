@@ -25,7 +25,7 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { readAdoption, readSeal, readWithdrawal, textOf } from './answers.js'
+import { readAdoption, readSeal, textOf } from './answers.js'
 import { batchQueue, type BatchRequest } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, inDoubt, STORE_NAME } from './errors.js'
@@ -35,6 +35,7 @@ import {
   PendingAttempt,
   PendingLine,
   PendingRenewal,
+  PendingWithdrawal,
   RenewalRound,
   type AttemptContext,
 } from './requests.js'
@@ -102,6 +103,7 @@ export class RedisStore implements Store {
       withdraw: (claim) => this.withdraw(claim),
     }
     const settings = {
+      prefix,
       oneLockACall: deployment.oneLockACall,
       subscriptions: inbox.subscriptions,
       atTickEnd: atTickEndOf(clock),
@@ -115,11 +117,8 @@ export class RedisStore implements Store {
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
     if (this.#inDoubt.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
     const terms = this.#encoder.attempt(claim, enqueue, tokens)
-    const key = keyOf(this.#prefix, claim.lock)
     const answer = new Promise<AttemptResult>((resolve, reject) => {
-      this.#requests.add(
-        new PendingAttempt(this.#attempts, key, claim, terms, tokens, resolve, reject),
-      )
+      this.#requests.add(new PendingAttempt(this.#attempts, claim, terms, tokens, resolve, reject))
     })
     return this.#replicated ? this.#confirmed(claim, answer) : answer
   }
@@ -135,9 +134,8 @@ export class RedisStore implements Store {
       const requests = this.#replicated ?? this.#requests
       for (let index = 0; index < renewals.length; index += 1) {
         const renewal = renewals[index] as SealedRenewal
-        const key = keyOf(this.#prefix, renewal.lock)
         const terms = this.#encoder.renewal(renewal)
-        requests.add(new PendingRenewal(round, index, key, renewal, terms))
+        requests.add(new PendingRenewal(round, index, renewal, terms))
       }
     })
   }
@@ -159,14 +157,10 @@ export class RedisStore implements Store {
     // An attempt that was answered cannot arrive any more. For any other, the server has to
     // remember the withdrawal until it has arrived.
     const firm = this.#inbox.hasAttemptInFlight(id) || this.#inDoubt.has(id)
-    const key = keyOf(this.#prefix, claim.lock)
     const terms = this.#encoder.withdrawal(ttlMs, firm)
+    const inDoubt = firm ? this.#inDoubt : undefined
     return new Promise((resolve, reject) => {
-      const answered = (line: string): void => {
-        if (firm) this.#inDoubt.resolve(id)
-        resolve(readWithdrawal(line))
-      }
-      this.#requests.add(new PendingLine('w', key, claim, terms, answered, reject))
+      this.#requests.add(new PendingWithdrawal(claim, terms, inDoubt, resolve, reject))
     })
   }
 
@@ -181,8 +175,7 @@ export class RedisStore implements Store {
     const { breaks } = this.#deployment
     try {
       await new Promise((resolve, reject) => {
-        const key = keyOf(this.#prefix, claim.lock)
-        this.#requests.add(new PendingLine('t', key, claim, NO_TERMS, resolve, reject))
+        this.#requests.add(new PendingLine('t', claim, NO_TERMS, resolve, reject))
       })
     } catch (error) {
       // The withdrawal that follows has to refuse the claim for as long as this request may arrive.
@@ -200,10 +193,9 @@ export class RedisStore implements Store {
    */
   seal(claim: ClaimRef, token: bigint): Promise<SealResult> {
     return new Promise((resolve, reject) => {
-      const key = keyOf(this.#prefix, claim.lock)
       const terms = this.#encoder.seal(token)
       const answered = (line: string): void => resolve(readSeal(line))
-      this.#requests.add(new PendingLine('s', key, claim, terms, answered, reject))
+      this.#requests.add(new PendingLine('s', claim, terms, answered, reject))
     })
   }
 
