@@ -8,7 +8,7 @@ export interface Moment {
   readonly wallMs: number
 }
 
-export type Asked<T> =
+export type RequestOutcome<T> =
   | {
       readonly outcome: 'answered'
       readonly value: T
@@ -38,10 +38,10 @@ export function ask<T>(
   { requestTimeoutMs }: ControlSettings,
   send: () => Promise<T>,
   signal?: AbortSignal,
-): Promise<Asked<T>> {
+): Promise<RequestOutcome<T>> {
   const sent = momentOf(clock)
   return new Promise((resolve) => {
-    const end = (asked: Asked<T>): void => {
+    const end = (asked: RequestOutcome<T>): void => {
       timer.cancel()
       signal?.removeEventListener('abort', giveUp)
       resolve(asked)

@@ -8,7 +8,7 @@
 export {
   isReplyError,
   ReplyError,
-  type Call,
+  type SendCommand,
   type Command,
   type ControlLease,
   type ControlLock,

@@ -27,7 +27,7 @@ export function isReplyError(error: unknown): boolean {
 }
 
 /** Runs one command inside a script; throws a ReplyError where Redis would. */
-export type Call = (...command: Command) => Reply
+export type SendCommand = (...command: Command) => Reply
 
 /**
  * A script, once for a real server and once for the modelled one. A test holds the two together.
@@ -36,7 +36,7 @@ export interface Script {
   readonly name: string
   readonly lua: string
   /** The same as the Lua text. It must only call commands and compute. */
-  readonly run: (call: Call, keys: readonly string[], args: readonly string[]) => Reply
+  readonly run: (call: SendCommand, keys: readonly string[], args: readonly string[]) => Reply
 }
 
 export interface Subscription {

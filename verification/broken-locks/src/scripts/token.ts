@@ -1,5 +1,5 @@
 /** The next fencing token, for scripts to use. */
-import type { Call, Script } from '../port.js'
+import type { SendCommand, Script } from '../port.js'
 
 /**
  * Larger than the last one, and at least the server's time in µs: so that tokens still grow when
@@ -15,7 +15,7 @@ local function next_token(counter, ttl_ms)
 end
 `.trim()
 
-export function nextToken(call: Call, counter: string, ttlMs: string): string {
+export function nextToken(call: SendCommand, counter: string, ttlMs: string): string {
   const [seconds, micros] = call('TIME') as readonly string[]
   const last = Number(call('GET', counter) ?? 0)
   const token = String(Math.max(last + 1, Number(seconds) * 1_000_000 + Number(micros)))

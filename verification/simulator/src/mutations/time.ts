@@ -60,9 +60,9 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'An answer that reports an existing grant does not restart its clock',
     edits: [
       {
-        file: 'lease/deadline.js',
-        find: 'if (!granted.alreadyGranted)\n        return sentMs;',
-        replace: 'return sentMs;',
+        file: 'lease/claim-state.js',
+        find: 'if (!granted.alreadyGranted)\n        return { token',
+        replace: 'return { token',
       },
     ],
   },

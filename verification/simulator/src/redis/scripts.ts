@@ -23,27 +23,31 @@ export interface Keyspace {
   publish(channel: string, text: string): void
 }
 
-type Shape = readonly unknown[]
+type Terms = readonly unknown[]
 
 /** One item of a batch. */
-interface Item {
+interface BatchItem {
   readonly key: string
   readonly id: string
-  readonly shape: Shape
+  readonly terms: Terms
   readonly channel: string
 }
 
-type Asked = readonly [verb: keyof typeof VERBS, id: string, shape: string]
+type BatchRequest = readonly [verb: keyof typeof VERBS, id: string, terms: string]
 
 /** One line for each item of a call. */
-export function work(space: Keyspace, keys: readonly string[], args: readonly string[]): string {
+export function applyBatch(
+  space: Keyspace,
+  keys: readonly string[],
+  args: readonly string[],
+): string {
   const [where = '', ...rest] = args
   const channel = where.slice(where.indexOf(' ') + 1)
-  const items = askedOf(rest)
+  const items = requestsOf(rest)
   const wakes = new Map<string, string[]>()
   const lines = keys.map((key, index) => {
-    const [verb, id, shape] = items[index] as Asked
-    const line = VERBS[verb](space, { key, id, shape: JSON.parse(shape) as Shape, channel })
+    const [verb, id, terms] = items[index] as BatchRequest
+    const line = VERBS[verb](space, { key, id, terms: JSON.parse(terms) as Terms, channel })
     // The client that asks learns it from the answer.
     collectWakes(space, key, wakes, verb === 'a' ? id : undefined)
     return line
@@ -52,17 +56,17 @@ export function work(space: Keyspace, keys: readonly string[], args: readonly st
   return lines.join('\n')
 }
 
-/** One item comes as its words, several as one text with their shapes behind it. */
-function askedOf([what = '', ...rest]: readonly string[]): Asked[] {
+/** One item comes as its words, several as one text with their terms behind it. */
+function requestsOf([what = '', ...rest]: readonly string[]): BatchRequest[] {
   if (what in VERBS) {
-    const [shape = '', id = ''] = rest
-    return [[what as keyof typeof VERBS, id, shape]]
+    const [terms = '', id = ''] = rest
+    return [[what as keyof typeof VERBS, id, terms]]
   }
   const words = JSON.parse(what) as (string | number)[]
-  const items: Asked[] = []
+  const items: BatchRequest[] = []
   for (let at = 0; at < words.length; at += 3) {
-    const [verb, shape, id] = words.slice(at, at + 3) as [keyof typeof VERBS, number, string]
-    items.push([verb, id, rest[shape] ?? ''])
+    const [verb, terms, id] = words.slice(at, at + 3) as [keyof typeof VERBS, number, string]
+    items.push([verb, id, rest[terms] ?? ''])
   }
   return items
 }
@@ -134,9 +138,9 @@ function holderWords({
 
 const VERBS = { a: attempt, r: renew, w: withdraw, t: retract, s: seal }
 
-function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
+function attempt(space: Keyspace, { key, id, terms, channel }: BatchItem): string {
   const { state, step } = space.begin(key)
-  const { claim, options } = claimOf(key, id, shape)
+  const { claim, options } = claimOf(key, id, terms)
   const wasIdle = space.rule.isIdle(state)
   try {
     const answer = space.rule.attempt(state, claim, options, step)
@@ -161,9 +165,9 @@ function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
   }
 }
 
-function renew(space: Keyspace, { key, id, shape }: Item): string {
+function renew(space: Keyspace, { key, id, terms }: BatchItem): string {
   const { state, step } = space.begin(key)
-  const [ttlMs, owner, token] = shape as [number, string, number?]
+  const [ttlMs, owner, token] = terms as [number, string, number?]
   const renewal = { lock: lockOf(key), id, ttlMs, owner: JSON.parse(owner) as Owner }
   const answer = space.rule.renew(state, renewal, step)
   if (answer.outcome === 'renewed') {
@@ -176,17 +180,17 @@ function renew(space: Keyspace, { key, id, shape }: Item): string {
   return 'l'
 }
 
-function withdraw(space: Keyspace, { key, id, shape }: Item): string {
+function withdraw(space: Keyspace, { key, id, terms }: BatchItem): string {
   const { state, step } = space.begin(key)
-  const claim = { lock: lockOf(key), id, ttlMs: shape[0] as number }
+  const claim = { lock: lockOf(key), id, ttlMs: terms[0] as number }
   space.truth.withdrawn(claim)
   const outcome = space.rule.withdraw(state, claim, step)
-  space.tombstones(key).note(id, shape[1] === 1, state)
+  space.tombstones(key).note(id, terms[1] === 1, state)
   return outcome
 }
 
 /** Ends what the claim holds, and leaves no tombstone. */
-function retract(space: Keyspace, { key, id }: Item): string {
+function retract(space: Keyspace, { key, id }: BatchItem): string {
   const { state, step } = space.begin(key)
   space.rule.settle(state, step)
   if (!state.holders.has(id)) return 'absent'
@@ -196,12 +200,12 @@ function retract(space: Keyspace, { key, id }: Item): string {
 }
 
 /** Decides as `scripts/parts/seal.lua` does. */
-function seal(space: Keyspace, { key, id, shape }: Item): string {
+function seal(space: Keyspace, { key, id, terms }: BatchItem): string {
   const { state, step } = space.begin(key)
   space.rule.settle(state, step)
   const holder = state.holders.get(id)
   if (!holder || holder.stolen) return 'absent'
-  const token = shape[0] as number
+  const token = terms[0] as number
   if (token > state.lastToken) raiseToken(state, id, token)
   else if (token !== holder.token) return `behind ${state.lastToken}`
   space.tokens.note('seal', lockOf(key), id, BigInt(token))
@@ -217,12 +221,12 @@ function raiseToken(state: LockState, id: string, token: number): void {
 function claimOf(
   key: string,
   id: string,
-  shape: Shape,
+  terms: Terms,
 ): {
   readonly claim: Claim
   readonly options: { readonly enqueue: boolean; readonly tokens: number }
 } {
-  const [kind, capacity, weight, ttlMs, heartbeatMs, tokens, enqueue, owner] = shape as [
+  const [kind, capacity, weight, ttlMs, heartbeatMs, tokens, enqueue, owner] = terms as [
     Claim['kind'],
     number,
     number,

@@ -15,7 +15,7 @@ import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import { openRedisAccess } from './access.js'
 import { lockOf, ReplyError, type Endpoint, type Peer } from './peer.js'
-import { describe, downgrade, steal, work, type Keyspace } from './scripts.js'
+import { applyBatch, describe, downgrade, steal, type Keyspace } from './scripts.js'
 import { CommonTombstones } from './tombstones.js'
 
 export class RedisServer implements Service, Endpoint, Keyspace {
@@ -131,7 +131,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
       if (what === 'downgrade') return downgrade(this, key, args)
       if (what === 'steal') return steal(this, key, args)
       if (what === 'describe') return describe(this, keys)
-      return work(this, keys, words)
+      return applyBatch(this, keys, words)
     } finally {
       for (const touched of new Set(keys)) this.observe(touched)
     }

@@ -48,7 +48,7 @@ export interface Promotion {
   readonly station: string
 }
 
-interface Item {
+interface QueuedOperation {
   readonly claimId: string | undefined
   readonly first: boolean
   readonly sinceMs: number
@@ -193,7 +193,7 @@ export class Transactions {
   readonly #layout: Layout
   readonly #machine: Machine
   readonly #onPromotions: (promotions: readonly Promotion[]) => void
-  readonly #queue: Item[] = []
+  readonly #queue: QueuedOperation[] = []
   readonly #cache = new LockCache()
   #opened: OpenedDatabase | undefined
   #statements: Statements | undefined
@@ -357,9 +357,9 @@ export class Transactions {
    * The database is locked: nothing of the batch was done. It goes back to the head of the queue,
    * and waits a moment.
    */
-  #retry(batch: readonly Item[]): void {
+  #retry(batch: readonly QueuedOperation[]): void {
     const nowMs = this.#machine.monotonicMs()
-    const waiting: Item[] = []
+    const waiting: QueuedOperation[] = []
     for (const item of batch) {
       if (nowMs - item.sinceMs < GIVE_UP_AFTER_MS) waiting.push(item)
       else item.settle(this.#tooBusy())
@@ -387,7 +387,7 @@ export class Transactions {
     )
   }
 
-  #fail(batch: readonly Item[], error: unknown): void {
+  #fail(batch: readonly QueuedOperation[], error: unknown): void {
     const explained = explain(error, this.#file, this.#file.database)
     // A full disk or a damaged file may be mended from outside: the next operation opens the file
     // again.
@@ -424,11 +424,11 @@ function prepare(db: Database): Statements {
 }
 
 /** Withdrawals first, but never before an earlier operation on the same claim. */
-function inOrder(items: readonly Item[]): readonly Item[] {
+function inOrder(items: readonly QueuedOperation[]): readonly QueuedOperation[] {
   if (items.length < 2 || !items.some((item) => item.first)) return items
   const seen = new Set<string>()
-  const early: Item[] = []
-  const late: Item[] = []
+  const early: QueuedOperation[] = []
+  const late: QueuedOperation[] = []
   for (const item of items) {
     const free = item.claimId === undefined || !seen.has(item.claimId)
     if (item.first && free) early.push(item)

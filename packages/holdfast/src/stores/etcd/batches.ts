@@ -20,7 +20,7 @@ const MOST = 100
 /** Far below the 1.5 MiB that etcd takes. */
 const MOST_BYTES = 256 * 1024
 
-interface Asked {
+interface QueuedTransaction {
   readonly lock: string
   readonly body: Buffer
   /** Whether it may be done twice. */
@@ -31,7 +31,7 @@ interface Asked {
 
 export class Batches {
   readonly #connection: Connection
-  readonly #queue = new TickQueue<Asked>((asked) => this.#sendAll(asked))
+  readonly #queue = new TickQueue<QueuedTransaction>((queued) => this.#sendAll(queued))
   #most = MOST
 
   constructor(connection: Connection) {
@@ -45,11 +45,11 @@ export class Batches {
   }
 
   /** Sends the transactions of a tick. Those of one lock leave in the order of the calls. */
-  #sendAll(asked: readonly Asked[]): void {
-    let batch: Asked[] = []
+  #sendAll(queued: readonly QueuedTransaction[]): void {
+    let batch: QueuedTransaction[] = []
     const locks = new Set<string>()
     let bytes = 0
-    for (const one of asked) {
+    for (const one of queued) {
       const fits = batch.length < this.#most && bytes + one.body.length <= MOST_BYTES
       if (batch.length > 0 && (!fits || locks.has(one.lock))) {
         void this.#send(batch)
@@ -64,37 +64,37 @@ export class Batches {
     void this.#send(batch)
   }
 
-  async #send(asked: readonly Asked[]): Promise<void> {
-    const [first] = asked
+  async #send(queued: readonly QueuedTransaction[]): Promise<void> {
+    const [first] = queued
     if (!first) return
-    if (asked.length === 1) return this.#sendAlone(first)
-    const body = txn({ when: [], then: asked.map((one) => op.txn(one.body)) })
-    const repeatable = asked.every((one) => one.repeatable)
+    if (queued.length === 1) return this.#sendAlone(first)
+    const body = txn({ when: [], then: queued.map((one) => op.txn(one.body)) })
+    const repeatable = queued.every((one) => one.repeatable)
     try {
       const { revision, answers } = readTxn(
         await this.#connection.request(METHODS.txn, body, { repeatable }),
       )
-      for (const [index, { resolve, reject }] of asked.entries()) {
+      for (const [index, { resolve, reject }] of queued.entries()) {
         const inner = answers[index]?.inner
         if (inner) resolve({ ...inner, revision })
         else reject(new Error('etcd left out a part of its answer.'))
       }
     } catch (error) {
-      this.#separate(asked, error)
+      this.#separate(queued, error)
     }
   }
 
-  #separate(asked: readonly Asked[], error: unknown): void {
+  #separate(queued: readonly QueuedTransaction[], error: unknown): void {
     if (isTooLarge(error)) this.#most = 1
     const refused = isRefusal(error)
-    for (const one of asked) {
-      if (refused || (one.repeatable && asked.some(({ repeatable }) => !repeatable)))
+    for (const one of queued) {
+      if (refused || (one.repeatable && queued.some(({ repeatable }) => !repeatable)))
         void this.#sendAlone(one)
       else one.reject(error)
     }
   }
 
-  async #sendAlone({ body, repeatable, resolve, reject }: Asked): Promise<void> {
+  async #sendAlone({ body, repeatable, resolve, reject }: QueuedTransaction): Promise<void> {
     try {
       resolve(readTxn(await this.#connection.request(METHODS.txn, body, { repeatable })))
     } catch (error) {

@@ -86,11 +86,11 @@ export class ReplicatedCalls {
   async #round(round: readonly PendingCall[]): Promise<void> {
     try {
       const { replies, replicas } = await this.#within(this.#answersTo(round))
-      for (const [index, asked] of round.entries()) {
+      for (const [index, call] of round.entries()) {
         const reply = replies[index] as Settled
-        if (reply.status === 'rejected') asked.reject(reply.reason)
-        else if (replicas < this.#settings.minReplicas) asked.reject(this.#tooFew(replicas))
-        else asked.resolve(reply.value)
+        if (reply.status === 'rejected') call.reject(reply.reason)
+        else if (replicas < this.#settings.minReplicas) call.reject(this.#tooFew(replicas))
+        else call.resolve(reply.value)
       }
       // Such as READONLY after a failover. A script that is not known is sent again over the same
       // connection.
@@ -99,7 +99,7 @@ export class ReplicatedCalls {
     } catch (error) {
       // Nothing is known any more of the calls in flight on this connection.
       this.#drop()
-      for (const asked of round) asked.reject(error)
+      for (const call of round) call.reject(error)
     }
   }
 

@@ -20,7 +20,7 @@ const RESENDS = 3
 /** How often to look for calls that have had no answer for too long. */
 const SWEEPS_PER_TIMEOUT = 4
 
-interface Call {
+interface OpenCall {
   readonly sentMs: number
   reject(error: unknown): void
 }
@@ -47,7 +47,7 @@ export class ResilientCaller {
   readonly #absenceMs: number
   readonly #reportLost: (() => void) | undefined
   readonly #stopWatching: () => void
-  readonly #calls = new LinkedSet<Call>()
+  readonly #calls = new LinkedSet<OpenCall>()
   readonly #readyWaiters = new Set<() => void>()
   #wasReady: boolean
   /** Why there is no connection, once there has been none for too long. */
@@ -96,7 +96,7 @@ export class ResilientCaller {
         reject(refusal)
         return
       }
-      const call: Call = { sentMs: this.#clock.monotonicMs(), reject }
+      const call: OpenCall = { sentMs: this.#clock.monotonicMs(), reject }
       const entry = this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
       const finish = (value: T): void => {

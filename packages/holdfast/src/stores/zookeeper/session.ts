@@ -189,14 +189,14 @@ export class ZooKeeperSession implements PortSession {
     if (!this.#lost) this.#undone.set(key, work)
   }
 
-  #send(asked: PendingRequest): void {
+  #send(pending: PendingRequest): void {
     if (this.#link) {
-      this.#link.send(asked)
+      this.#link.send(pending)
       return
     }
     const timer = setTimeout(() => {
       this.#held.delete(held)
-      asked.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${HELD_MS} ms`))
+      pending.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${HELD_MS} ms`))
     }, HELD_MS)
     const settled = <A>(settle: (value: A) => void): ((value: A) => void) => {
       return (value) => {
@@ -205,9 +205,9 @@ export class ZooKeeperSession implements PortSession {
       }
     }
     const held = {
-      request: asked.request,
-      resolve: settled(asked.resolve),
-      reject: settled(asked.reject),
+      request: pending.request,
+      resolve: settled(pending.resolve),
+      reject: settled(pending.reject),
     }
     this.#held.add(held)
   }
@@ -226,7 +226,7 @@ export class ZooKeeperSession implements PortSession {
     )
     link.lastZxid = this.#lastZxid
     this.#link = link
-    for (const asked of this.#held) link.send(asked)
+    for (const pending of this.#held) link.send(pending)
     this.#held.clear()
     this.#payDebts()
   }

@@ -67,11 +67,11 @@ export class WireConnection {
     })
   }
 
-  send(asked: PendingRequest): void {
+  send(pending: PendingRequest): void {
     this.#xid = this.#xid === LARGEST_XID ? 1 : this.#xid + 1
     this.#lastSentMs = systemClock.monotonicMs()
-    this.#connection.send(requestFrame(this.#xid, asked.request, this.#chroot))
-    this.#sent.push({ ...asked, xid: this.#xid, sentMs: this.#lastSentMs })
+    this.#connection.send(requestFrame(this.#xid, pending.request, this.#chroot))
+    this.#sent.push({ ...pending, xid: this.#xid, sentMs: this.#lastSentMs })
   }
 
   /** Ends the talk on this side. */

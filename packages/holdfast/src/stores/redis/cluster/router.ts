@@ -32,7 +32,7 @@ const LONGEST_PAUSE_MS = 200
  */
 const PASSING = new Set(['TRYAGAIN', 'CLUSTERDOWN', 'MASTERDOWN', 'LOADING', 'READONLY'])
 
-interface Call {
+interface RoutedCall {
   readonly startedMs: number
   /** What stood in its way last. */
   trouble?: Error
@@ -44,7 +44,7 @@ export class Router {
   readonly #settings: MemberSettings
   readonly #topology = new Topology()
   readonly #members = new Map<string, Member>()
-  readonly #calls = new Set<Call>()
+  readonly #calls = new Set<RoutedCall>()
   #refreshing: Promise<void> | undefined
   #refreshedMs = -Infinity
   #refreshes = 0
@@ -61,7 +61,7 @@ export class Router {
   /** Sends to the owner of a slot. Rejects with a typed error, at the latest after the timeout. */
   call(slot: number, send: Send): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const call: Call = { startedMs: this.#settings.clock.monotonicMs(), reject }
+      const call: RoutedCall = { startedMs: this.#settings.clock.monotonicMs(), reject }
       this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
       this.#route(slot, send, call)
@@ -120,7 +120,7 @@ export class Router {
     return owner && this.#member(owner)
   }
 
-  async #route(slot: number, send: Send, call: Call): Promise<unknown> {
+  async #route(slot: number, send: Send, call: RoutedCall): Promise<unknown> {
     let asked: Member | undefined
     for (let tries = 0; ; tries += 1) {
       const member = asked ?? (await this.#findOwner(slot))
