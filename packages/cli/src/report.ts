@@ -18,6 +18,7 @@ export interface Failure {
  */
 const CODES: Readonly<Record<LockErrorCode, ErrorCode>> = {
   LOCK_TIMEOUT: 'LOCK_TIMEOUT',
+  DEADLOCK: 'INTERNAL',
   LOCK_LOST: 'LOCK_LOST',
   LOCK_USAGE: 'USAGE',
   LOCK_MISMATCH: 'LOCK_MISMATCH',

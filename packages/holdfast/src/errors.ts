@@ -11,6 +11,7 @@ import { INSPECT, plainOf } from './store/with-json.js'
 /** Stable, machine-readable error codes. */
 export type LockErrorCode =
   | 'LOCK_TIMEOUT'
+  | 'DEADLOCK'
   | 'LOCK_LOST'
   | 'LOCK_USAGE'
   | 'LOCK_MISMATCH'
@@ -121,6 +122,50 @@ export class LockTimeoutError extends LockError {
     const when = waitMs === Infinity ? "when the server's own limit came" : `after ${waitMs} ms`
     super('LOCK_TIMEOUT', `Lock "${lock}" was still busy ${when}. ${advice}`, details)
     this.waitMs = waitMs
+  }
+}
+
+/** A holder in a cycle, and the lock that it waits for. The next step holds that lock. */
+export interface DeadlockStep {
+  /** The full name of the lock that it holds. */
+  readonly lock: string
+  readonly claimId: string
+  readonly clientId: string
+  readonly host: string
+  readonly pid: number
+  readonly label?: string
+  /** The full name of the lock that it waits for. */
+  readonly waitsFor: string
+}
+
+/**
+ * The caller holds leases, and waits for a lock whose holders wait for these leases. This wait was
+ * ended, so that the others get their locks. Release what you hold, and begin again.
+ */
+export class DeadlockError extends LockError {
+  override readonly name: string = 'DeadlockError'
+  /**
+   * From the holder of the lock that this caller waited for to the caller itself. Each waits for
+   * the lock that the next one holds, and the caller for the first one's.
+   */
+  readonly cycle: readonly DeadlockStep[]
+
+  constructor(cycle: readonly DeadlockStep[], details: LockErrorDetails & { lock: string }) {
+    const holders = cycle.map(
+      ({ lock, host, pid, label, waitsFor }) =>
+        `pid ${pid} on ${host}${label === undefined ? '' : ` (${label})`} holds "${lock}" and waits for "${waitsFor}"`,
+    )
+    super(
+      'DEADLOCK',
+      `The wait for "${details.lock}" would never end: ${holders.join('; ')}. ` +
+        'Take these locks in the same order everywhere, or take them together with locks.multi.',
+      details,
+    )
+    this.cycle = cycle
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), cycle: this.cycle }
   }
 }
 

@@ -16,7 +16,10 @@ export type { LeaseNote } from './lease/lease-note.js'
 export type { AcquireOptions, Fairness, LockOptions, LocksOptions } from './lease/options.js'
 export { channelName, onLockEvent } from './lease/events.js'
 export type { LockEvent, LockEventName, LockEvents } from './lease/events.js'
+export { findDeadlocks } from './lease/deadlock/wait-graph.js'
+export type { Deadlock } from './lease/deadlock/wait-graph.js'
 export {
+  DeadlockError,
   InternalLockError,
   isLockError,
   LockError,
@@ -28,7 +31,7 @@ export {
   UnsupportedLockError,
   VersionConflictError,
 } from './errors.js'
-export type { LockErrorCode, LossReason } from './errors.js'
+export type { DeadlockStep, LockErrorCode, LossReason } from './errors.js'
 export { systemClock, systemRandom } from './clock/clock.js'
 export type { Clock, Random, Timer } from './clock/clock.js'
 export * from './store/index.js'

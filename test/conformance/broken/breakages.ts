@@ -47,6 +47,19 @@ const OWNERSHIP: readonly Breakage[] = [
     },
   ),
   verb(
+    'renew',
+    'lengthens a lease that is only annotated',
+    'a renewal that keeps the end shows its owner, notes included, and lengthens nothing',
+    (sound) => (state, renewal, turn) => sound.renew(state, { ...renewal, keepsEnd: false }, turn),
+  ),
+  verb(
+    'renew',
+    'hides what a holder waits for',
+    'one wait of a ring of two mutexes fails, and the other gets its lock',
+    (sound) => (state, renewal, turn) =>
+      sound.renew(state, { ...renewal, owner: { ...renewal.owner, waitsFor: undefined } }, turn),
+  ),
+  verb(
     'withdraw',
     'releases for another claim id',
     'another claim id releases nothing',

@@ -3,6 +3,7 @@ import type { Case } from '../case.js'
 import { administration } from './locks/administration.js'
 import { cohort } from './locks/cohort.js'
 import { contention } from './locks/contention.js'
+import { deadlocks } from './locks/deadlocks.js'
 import { election } from './locks/election.js'
 import { ghosts } from './locks/ghosts.js'
 import { givingUp } from './locks/giving-up.js'
@@ -52,6 +53,7 @@ const GROUPS = [
   kinds,
   handles,
   election,
+  deadlocks,
   administration,
   processes,
 ]

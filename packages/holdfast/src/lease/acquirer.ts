@@ -10,6 +10,7 @@ import {
 import { adoptHandle } from './adoption.js'
 import { hasContexts } from './async-context.js'
 import type { Client } from './client.js'
+import { currentFrame } from './frames.js'
 import { Grant } from './grant.js'
 import { announceGrant, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
@@ -136,6 +137,11 @@ export class Acquirer {
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.runtime.clock.monotonicMs()
+    const frame = hasContexts() ? currentFrame() : undefined
+    if (frame) {
+      const { weight, capacity } = this.#template
+      limits = { ...limits, nested: { frame, weight, capacity } }
+    }
     const queue = this.#queues.get(this.#queueKey, this.#template)
     return queue.enter(limits, nowMs, this.#settings.maxHoldMs)
   }

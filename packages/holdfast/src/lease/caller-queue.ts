@@ -47,6 +47,10 @@ export class QueuedCaller implements AttemptStatus {
     return this.pending?.failure
   }
 
+  get claimId(): string | undefined {
+    return this.pending?.claimId
+  }
+
   checkLate(nowMs: number, awakeMs: number): number {
     return this.pending?.checkLate(nowMs, awakeMs) ?? Infinity
   }

@@ -10,6 +10,7 @@ import { Cohort } from './cohort.js'
 import { FifoQueue } from './fifo-queue.js'
 import { Heartbeats } from './heartbeats.js'
 import {
+  checkDeadlockCheck,
   checkLabel,
   checkWait,
   clientSettings,
@@ -52,6 +53,7 @@ export class Client implements Services {
       clock,
       random,
       label: label === undefined ? undefined : checkLabel(label),
+      deadlockCheckMs: checkDeadlockCheck(options.deadlockCheckMs),
     })
     this.heartbeats = new Heartbeats(this.runtime)
     this.retries = new AttemptRetries(this.runtime)

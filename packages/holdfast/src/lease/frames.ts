@@ -7,19 +7,15 @@
  */
 import type { LockKind } from '../store/contract.js'
 import { contextValue, hasContexts, runWithValue } from './async-context.js'
+import type { OuterLease } from './deadlock/wait-under-leases.js'
 import type { Wait } from './wait.js'
 
 /** A lease, as its frames see it. */
-export interface Enterable {
-  readonly name: string
+export interface Enterable extends OuterLease {
   readonly kind: LockKind
-  readonly capacity: number
-  readonly weight: number
   /** Whether it has the whole capacity. */
   readonly exclusive: boolean
   readonly held: boolean
-  /** Whether it was neither released nor reported lost. */
-  readonly open: boolean
   /** Resolves to whether it ended against the holder's will. Asks the store when clocks differ. */
   endedEarly(): Promise<boolean>
   /** @throws LockLostError when it has ended. */

@@ -7,7 +7,7 @@
  */
 import type { LockLostError } from '../errors.js'
 import { invariant } from '../invariant.js'
-import type { Claim, Owner, Renewal } from '../store/contract.js'
+import type { Claim, Owner, Renewal, WaitNote } from '../store/contract.js'
 import { clocksParted, leaseEndMs } from './deadline.js'
 import { LaneMember } from './renewal-lane.js'
 
@@ -180,6 +180,16 @@ export class Grant extends LaneMember<Grant> {
   renewal(): Renewal {
     this.claim = withLocalWaiters(this.claim, this.queue?.size ?? 0)
     return this.#ownTtl ? { ...this.claim, ttlMs: this.#ownTtl.askedMs } : this.claim
+  }
+
+  /**
+   * Shows what its holder waits for. Returns the request that shows it at once, without a change of
+   * the lease. Such a grant is not handed on inside the process: the note is about this holder.
+   */
+  noteWaits(waits: readonly WaitNote[]): Renewal {
+    const waitsFor = waits.length === 0 ? undefined : waits
+    this.claim = { ...this.claim, owner: { ...this.claim.owner, waitsFor } }
+    return { ...this.claim, keepsEnd: true }
   }
 
   /** Shows another owner from the next renewal on. */

@@ -21,6 +21,7 @@ export function canHandOff(runtime: Runtime, grant: Grant, nowMs: number): boole
   return (
     grant.renewing === 'regular' &&
     grant.storeOnly === undefined &&
+    grant.claim.owner.waitsFor === undefined &&
     grant.weight === grant.claim.capacity &&
     grant.handOffs + 1 < grant.tokens &&
     grant.handOffs < HAND_OFFS_IN_A_ROW &&

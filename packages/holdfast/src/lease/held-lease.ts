@@ -12,10 +12,6 @@ import { changeTtl, checkEnsure, ENSURE_TRIES, tooSlow } from './lease-terms.js'
 const LAST_DATE_MS = 8.64e15
 
 export class HeldLease extends Hold implements WriteLease {
-  get claimId(): string {
-    return this.grant.claim.id
-  }
-
   get remainingMs(): number {
     if (!this.held) return 0
     const endsMs = Math.min(this.grant.deadlineMs, this.endsMs)

@@ -5,7 +5,7 @@
 import { LockLostError, LockUsageError, type LossReason } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
-import type { LockKind } from '../store/contract.js'
+import type { LockKind, Renewal, WaitNote } from '../store/contract.js'
 import { DeadlineTimer } from './deadline-timer.js'
 import { channels, publish } from './events.js'
 import type { Enterable } from './frames.js'
@@ -66,6 +66,14 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
 
   get name(): string {
     return this.grant.claim.lock
+  }
+
+  get claimId(): string {
+    return this.grant.claim.id
+  }
+
+  get store(): object {
+    return this.services.runtime.store
   }
 
   get weight(): number {
@@ -246,6 +254,10 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   /** A transaction under it may still commit: only the store gives the lock to the next caller. */
   requireStoreRelease(): void {
     this.grant.storeOnly = 'commit-pending'
+  }
+
+  noteWaits(waits: readonly WaitNote[]): Renewal | undefined {
+    return this.open && this.grant.isOpen ? this.grant.noteWaits(waits) : undefined
   }
 
   verifySoon(): void {

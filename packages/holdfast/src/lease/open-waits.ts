@@ -14,6 +14,8 @@ export const LATE_AFTER_MS = 1000
 export interface AttemptStatus {
   /** Why it is unknown whether the lock is busy: the store does not answer. */
   readonly failure: LockError | undefined
+  /** The claim that stands for the caller in the store's queue now. */
+  readonly claimId?: string | undefined
   /**
    * Notes what is late, and returns when to look again.
    * @param awakeMs since when the process certainly runs: earlier answers may be unread

@@ -40,6 +40,11 @@ export interface LocksOptions extends LockOptions {
    * own. Default Infinity.
    */
   readonly waitMs?: number
+  /**
+   * After which wait, in milliseconds, a caller that holds leases looks for a deadlock in other
+   * clients. False or Infinity turns that off. Default 1 000.
+   */
+  readonly deadlockCheckMs?: number | false
   /** Time, for simulations. */
   readonly clock?: Clock
   /** Randomness, for simulations. */
@@ -134,6 +139,12 @@ export function checkWait(waitMs: number | undefined, fallback: number): number 
   if (waitMs === undefined) return fallback
   checkDuration('waitMs', waitMs, { min: 0, infinite: true })
   return waitMs
+}
+
+export function checkDeadlockCheck(checkMs: number | false = 1000): number {
+  if (checkMs === false) return Infinity
+  checkDuration('deadlockCheckMs', checkMs, { min: 1, infinite: true })
+  return checkMs
 }
 
 export function checkDuration(

@@ -68,6 +68,10 @@ export class PendingClaim implements Retryable, AttemptStatus {
     this.#claim = claim
   }
 
+  get claimId(): string {
+    return this.#claim.id
+  }
+
   /** Whether it has ended: `done` was called, or it was stopped. */
   get isOver(): boolean {
     return this.#state === ENDED

@@ -7,6 +7,7 @@ import type { Clock, Random } from '../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../errors.js'
 import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
 import { clocksParted } from './deadline.js'
+import { DeadlockDetector } from './deadlock/detector.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
 import { LATE_AFTER_MS, OpenWaits } from './open-waits.js'
 
@@ -26,6 +27,8 @@ export interface RuntimeOptions {
   readonly clock: Clock
   readonly random: Random
   readonly label: string | undefined
+  /** After which time a nested wait looks for a deadlock in other clients. */
+  readonly deadlockCheckMs: number
 }
 
 /** A heartbeat is at most one second, and at most a third of the TTL. */
@@ -39,6 +42,7 @@ export class Runtime {
   /** How many claims were made: the order of the calls. */
   claims = 0
   readonly waits: OpenWaits
+  readonly deadlocks: DeadlockDetector
   /** Whether `close` was called. */
   closed = false
   /** The prefix of new claim ids. */
@@ -46,7 +50,7 @@ export class Runtime {
   /** The distance between the clocks when the last claim was made. */
   #offsetMs: number
 
-  constructor(store: Store, { clock, random, label }: RuntimeOptions) {
+  constructor(store: Store, { clock, random, label, deadlockCheckMs }: RuntimeOptions) {
     this.store = store
     this.clock = clock
     this.random = random
@@ -59,6 +63,7 @@ export class Runtime {
     this.#claimRoot = this.owner.clientId
     this.#offsetMs = this.clockOffsetMs()
     this.waits = new OpenWaits(clock)
+    this.deadlocks = new DeadlockDetector(this, deadlockCheckMs)
   }
 
   /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */

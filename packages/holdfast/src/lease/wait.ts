@@ -12,6 +12,7 @@ import { onAbort } from './abort-listeners.js'
 import { checkKeys } from '../options/known-keys.js'
 import { ACQUIRE_KEYS, checkWait, type AcquireOptions } from './options.js'
 import type { Outage } from './outage.js'
+import type { NestedRequest } from './deadlock/wait-under-leases.js'
 import type { AttemptStatus, OpenWait } from './open-waits.js'
 import type { Runtime } from './runtime.js'
 
@@ -21,6 +22,8 @@ export interface WaitLimits {
   /** How long the store may be away, in milliseconds. Infinity where the caller gave `waitMs`. */
   readonly outageMs: number
   readonly signal: AbortSignal | undefined
+  /** Set for a caller that runs under other leases. */
+  readonly nested?: NestedRequest
 }
 
 /**
@@ -56,13 +59,14 @@ export class Wait<T> implements OpenWait {
   attempts: AttemptStatus | undefined
   readonly #runtime: Runtime
   readonly #place: Place<OpenWait>
-  readonly #lock: string
+  readonly lock: string
   #isSettled = false
   #resolve!: (value: T) => void
   #reject!: (reason: unknown) => void
   #timer: Timer | undefined
   readonly #outageMs: number
   #stopListening: (() => void) | undefined
+  #leaveDetector: (() => void) | undefined
 
   /**
    * Starts to count, and listens to the caller's signal, which is not aborted yet.
@@ -72,11 +76,11 @@ export class Wait<T> implements OpenWait {
     runtime: Runtime,
     lock: string,
     startedMs: number,
-    { waitMs, outageMs, signal }: WaitLimits,
+    { waitMs, outageMs, signal, nested }: WaitLimits,
     maxHoldMs = Infinity,
   ) {
     this.#runtime = runtime
-    this.#lock = lock
+    this.lock = lock
     this.maxHoldMs = maxHoldMs
     this.startedMs = startedMs
     this.promise = new Promise((resolve, reject) => {
@@ -87,6 +91,7 @@ export class Wait<T> implements OpenWait {
     this.#place = runtime.waits.add(this)
     if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
     if (signal) this.#stopListening = onAbort(signal, () => this.giveUp(signal.reason))
+    if (nested) this.#leaveDetector = runtime.deadlocks.add(this, nested)
   }
 
   serve(value: T): void {
@@ -113,7 +118,7 @@ export class Wait<T> implements OpenWait {
   }
 
   close(): void {
-    this.giveUp(this.#runtime.closedError(this.#lock))
+    this.giveUp(this.#runtime.closedError(this.lock))
   }
 
   /** A clock may clamp a long timer, so the timer compares the time again when it fires. */
@@ -126,14 +131,15 @@ export class Wait<T> implements OpenWait {
   }
 
   #timeout(waitMs: number): LockTimeoutError {
-    return new LockTimeoutError(waitMs, { lock: this.#lock, store: this.#runtime.store.name })
+    return new LockTimeoutError(waitMs, { lock: this.lock, store: this.#runtime.store.name })
   }
 
   #settle(): void {
-    invariant(!this.#isSettled, 'a wait settles once', this.#lock)
+    invariant(!this.#isSettled, 'a wait settles once', this.lock)
     this.#isSettled = true
     this.#runtime.waits.delete(this.#place)
     this.#timer?.cancel()
     this.#stopListening?.()
+    this.#leaveDetector?.()
   }
 }

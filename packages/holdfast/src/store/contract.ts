@@ -53,6 +53,23 @@ export interface Owner {
   readonly group?: ProcessGroup
   /** The number of further waiters of the same process behind this claim. */
   readonly localWaiters?: number
+  /** What the work under this lease waits for, once it has waited for `deadlockCheckMs`. */
+  readonly waitsFor?: readonly WaitNote[] | undefined
+}
+
+/** A wait of work that holds leases, as the owner of each of these leases shows it. */
+export interface WaitNote {
+  /** Names this wait, forever. */
+  readonly id: string
+  /** The full name of the lock that it waits for. */
+  readonly lock: string
+  readonly weight: number
+  /** The claim that stands for a shared wait in the queue. An exclusive wait needs none. */
+  readonly claimId?: string | undefined
+  /** When it began, by the wall clock of its client. The latest wait of a cycle fails. */
+  readonly sinceMs: number
+  /** Names the cycle in which its client has seen this wait. */
+  readonly cycle?: string | undefined
 }
 
 /** One request for a lock. It keeps its id from the first attempt to its withdrawal. */
@@ -164,10 +181,13 @@ export type AdoptResult = Granted | LostRenewal
 export interface Renewal extends ClaimRef {
   /** The owner that `inspect` shows from now on. */
   readonly owner: Owner
+  /** Only shows the owner: the lease keeps its TTL and its end. */
+  readonly keepsEnd?: boolean
 }
 
 /**
- * - `renewed`: the lease now ends `ttlMs` after the store handled the request.
+ * - `renewed`: the lease now ends `ttlMs` after the store handled the request, unless it keeps its
+ *   end.
  * - `lost`: the claim does not hold the lock, or it was stolen. It will never hold it again.
  * - `unknown`: the outcome is unknown, and the old deadline stands.
  */

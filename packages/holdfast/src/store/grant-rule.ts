@@ -162,6 +162,7 @@ export function renew(state: LockState, renewal: Renewal, step: RuleStep): Renew
   if (!holder) return { outcome: 'lost', reason: 'expired' }
   if (holder.stolen) return stolenLoss(holder)
   holder.owner = renewal.owner
+  if (renewal.keepsEnd === true) return { outcome: 'renewed' }
   holder.ttlMs = renewal.ttlMs
   holder.expiresMs = step.nowMs + renewal.ttlMs
   // The TTL may be shorter than before.

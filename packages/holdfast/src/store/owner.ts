@@ -1,7 +1,7 @@
 /**
  * Owners as a store kept them. Any client with write access may have written anything instead.
  */
-import type { Owner, ProcessGroup } from './contract.js'
+import type { Owner, ProcessGroup, WaitNote } from './contract.js'
 
 /** Replaces an unreadable owner, so that `inspect` shows its claim beside the others. */
 export const UNREADABLE_OWNER: Owner = { clientId: 'unreadable', host: 'unreadable', pid: 0 }
@@ -32,7 +32,7 @@ function parseJson(text: unknown): unknown {
 
 function isOwner(value: unknown): value is Owner {
   if (typeof value !== 'object' || value === null) return false
-  const { clientId, host, pid, label, group, localWaiters } = value as Partial<
+  const { clientId, host, pid, label, group, localWaiters, waitsFor } = value as Partial<
     Record<keyof Owner, unknown>
   >
   return (
@@ -41,7 +41,8 @@ function isOwner(value: unknown): value is Owner {
     typeof pid === 'number' &&
     (label === undefined || typeof label === 'string') &&
     (group === undefined || isGroup(group)) &&
-    (localWaiters === undefined || typeof localWaiters === 'number')
+    (localWaiters === undefined || typeof localWaiters === 'number') &&
+    (waitsFor === undefined || (Array.isArray(waitsFor) && waitsFor.every(isWaitNote)))
   )
 }
 
@@ -49,4 +50,16 @@ function isGroup(value: unknown): value is ProcessGroup {
   if (typeof value !== 'object' || value === null) return false
   const { pgid, startTime } = value as Partial<Record<keyof ProcessGroup, unknown>>
   return typeof pgid === 'number' && typeof startTime === 'string'
+}
+
+function isWaitNote(value: unknown): value is WaitNote {
+  if (typeof value !== 'object' || value === null) return false
+  const { id, lock, weight, claimId, sinceMs, cycle } = value as Partial<
+    Record<keyof WaitNote, unknown>
+  >
+  return (
+    [id, lock].every((text) => typeof text === 'string') &&
+    [weight, sinceMs].every((number) => typeof number === 'number') &&
+    [claimId, cycle].every((text) => text === undefined || typeof text === 'string')
+  )
 }

@@ -62,12 +62,12 @@ describe('readers and writers', () => {
     expect(outcome).toEqual({ held: true, c: false, d: true })
   })
 
-  test('a read inside of a write of another client waits', async () => {
+  test('a read inside of a write of another client of the store is a deadlock', async () => {
     const { locks, world } = setUp()
     const { write } = locks.readWriteLock('c')
     const { read } = world.direct().readWriteLock('c')
     const nested = write.run(() => outcomeOf(read.run(() => 'read', { waitMs: 100 })))
-    expect(await world.clock.until(nested)).toMatchObject({ error: { code: 'LOCK_TIMEOUT' } })
+    expect(await world.clock.until(nested)).toMatchObject({ error: { code: 'DEADLOCK' } })
   })
 
   test('a nested acquire of a read inside of a write is refused', async () => {

@@ -143,3 +143,51 @@ renew.test(
   },
   { needs: [inspect] },
 )
+
+renew.test(
+  'a renewal that keeps the end shows its owner, notes included, and lengthens nothing',
+  async (context) => {
+    const claim = context.claim({ ttlMs: context.shortMs * 2 })
+    await context.take(claim)
+    const note = { id: 'wait-1', lock: context.name('other'), weight: 1, sinceMs: 1 }
+    const owner = { ...claim.owner, waitsFor: [note] }
+    await context.time.pass(context.shortMs)
+    const [result] = await context.store.renew([{ ...claim, owner, keepsEnd: true }])
+    assert.equal(result?.outcome, 'renewed')
+    const holder = (await context.inspect())?.holders[0]
+    assert.deepEqual(holder?.owner, owner)
+    assert.ok((holder?.remainingMs ?? Infinity) <= context.shortMs + 1, 'the lease was lengthened')
+    await context.granted(context.claim(), context.shortMs + context.slackMs)
+  },
+  { needs: [inspect, leaseExpiry] },
+)
+
+renew.test(
+  'a renewal that keeps the end shortens nothing, even with a short TTL',
+  async (context) => {
+    const claim = context.claim()
+    await context.take(claim)
+    await context.store.renew([{ ...claim, ttlMs: context.shortMs, keepsEnd: true }])
+    await context.time.pass(context.shortMs * 2)
+    expectOutcome(
+      await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
+    const [result] = await context.store.renew([claim])
+    assert.equal(result?.outcome, 'renewed')
+  },
+  { needs: [inspect] },
+)
+
+renew.test(
+  'a renewal that keeps the end of a lost lease finds it lost',
+  async (context) => {
+    const claim = context.claim()
+    await context.take(claim)
+    await context.withdraw(claim)
+    const [result] = await context.store.renew([{ ...claim, keepsEnd: true }])
+    assert.equal(result?.outcome, 'lost')
+    await context.take(context.claim())
+  },
+  { needs: [inspect] },
+)

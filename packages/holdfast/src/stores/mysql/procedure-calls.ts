@@ -22,16 +22,23 @@ interface GeneralRow {
 /** What may take a fast path: see rule/apply-fast.ts. */
 const FAST_VERBS: ReadonlySet<string> = new Set<Request['verb']>(['attempt', 'renew', 'withdraw'])
 
+function isFast({ verb, keepsEnd }: Request): boolean {
+  return FAST_VERBS.has(verb) && keepsEnd !== true
+}
+
 /**
  * Returns the call that applies these requests. Every client sorts locks in the same way, so no two
  * calls wait for each other's rows.
  */
 export function callOf(prefix: string, requests: readonly Request[]): ProcedureCall {
   const [first] = requests
-  if (first && requests.length === 1 && FAST_VERBS.has(first.verb)) return callOfOne(prefix, first)
+  if (first && requests.length === 1 && isFast(first)) return callOfOne(prefix, first)
   const names = [...new Set(requests.map(({ lock }) => hexOf(lock)))].sort()
   const apart =
-    names.length === requests.length && requests.some(({ verb }) => FAST_VERBS.has(verb))
+    names.length === requests.length &&
+    requests.some(isFast) &&
+    // The fast path would start the TTL again.
+    !requests.some(({ keepsEnd }) => keepsEnd === true)
   const ordered = apart
     ? requests.toSorted((a, b) => (hexOf(a.lock) < hexOf(b.lock) ? -1 : 1))
     : requests

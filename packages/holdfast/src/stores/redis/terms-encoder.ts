@@ -57,7 +57,9 @@ export class TermsEncoder {
     return this.#attempt
   }
 
-  renewal({ ttlMs, owner, token }: SealedRenewal): EncodedTerms {
+  renewal(renewal: SealedRenewal): EncodedTerms {
+    const { owner, token, keepsEnd } = renewal
+    const ttlMs = keepsEnd === true ? 0 : renewal.ttlMs
     if (token !== undefined) {
       return { text: `[${ttlMs},${this.#ownerText(owner)},${token}]`, fastArgs: NOTHING }
     }

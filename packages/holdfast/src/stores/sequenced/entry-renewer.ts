@@ -70,6 +70,7 @@ export class EntryRenewer<S extends PortSession> {
     keep: (session: Session<S>) => Promise<boolean>,
   ): Promise<RenewResult> {
     const { clock, sessions } = this.#context
+    if (renewal.keepsEnd === true) return this.#showOwner(record, queueEntry, renewal)
     const startMs = clock.monotonicMs()
     for (let tries = 0; tries < TRIES; tries += 1) {
       const session = await sessions.ready(renewal.ttlMs)
@@ -92,6 +93,21 @@ export class EntryRenewer<S extends PortSession> {
         'Look at the store and the network.',
       { lock: renewal.lock, store: this.#context.name },
     )
+  }
+
+  /** Only shows the owner. */
+  async #showOwner(
+    record: ClaimRecord<S>,
+    queueEntry: QueueEntry<S>,
+    renewal: Renewal,
+  ): Promise<RenewResult> {
+    const reading = await this.#read(queueEntry)
+    const end = this.#endOf(record, reading)
+    if (end) return end
+    const present = reading as Present
+    const { ttlMs } = present.data
+    await this.#write(queueEntry, present, { ...renewal, ttlMs }, queueEntry.session)
+    return { outcome: 'renewed' }
   }
 
   #read({ entry }: QueueEntry<S>): Promise<EntryReading> {

@@ -107,8 +107,9 @@ function timeLeft(answer: Answer): number | undefined {
   return leftMs === undefined ? undefined : Math.max(0, leftMs)
 }
 
-export function renewRequest({ lock, id, ttlMs, owner }: Renewal): Request {
-  return { verb: 'renew', lock, id, ttlMs, owner: ownerText(owner) }
+export function renewRequest({ lock, id, ttlMs, owner, keepsEnd }: Renewal): Request {
+  const request: Request = { verb: 'renew', lock, id, ttlMs, owner: ownerText(owner) }
+  return keepsEnd === true ? { ...request, keepsEnd } : request
 }
 
 export function renewResult({ outcome, reason, because }: Answer): RenewResult {

@@ -114,6 +114,7 @@ ${WRITES}
 begin
 ${CLAIM}
   declare a_ttl_ms double default json_extract(a_request, '$.ttlMs');
+  declare v_keeps_end boolean default coalesce(${text('keepsEnd')}, '') = 'true';
   declare v_stolen boolean;
   declare v_because text character set utf8mb4;
   select max(stolen), max(because) into v_stolen, v_because
@@ -124,8 +125,9 @@ ${CLAIM}
     set a_answer = json_object('outcome', 'lost', 'reason', 'stolen', 'because', v_because);
   else
     update holdfast_holders
-       set owner = ${text('owner')}, ttl_ms = a_ttl_ms,
-           expires_us = a_now + round(a_ttl_ms * 1000)
+       set owner = ${text('owner')},
+           ttl_ms = if(v_keeps_end, ttl_ms, a_ttl_ms),
+           expires_us = if(v_keeps_end, expires_us, a_now + round(a_ttl_ms * 1000))
      where name = a_name and id = a_id;
     set a_answer = json_object('outcome', 'renewed');
   end if;

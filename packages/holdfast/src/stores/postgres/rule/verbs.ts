@@ -98,13 +98,14 @@ export const RENEW = /* sql */ `
 create or replace function holdfast.renew_v1(a_request jsonb, a_now timestamptz) returns jsonb
 language plpgsql as $renew$
 declare
+  v_keeps_end constant boolean := coalesce((a_request ->> 'keepsEnd')::boolean, false);
   v_holder record;
 begin
   update holdfast.holders h
      set owner = case when h.stolen then h.owner else a_request ->> 'owner' end,
-         ttl_ms = case when h.stolen then h.ttl_ms
+         ttl_ms = case when h.stolen or v_keeps_end then h.ttl_ms
                        else (a_request ->> 'ttlMs')::double precision end,
-         expires = case when h.stolen then h.expires
+         expires = case when h.stolen or v_keeps_end then h.expires
                         else a_now
                           + (a_request ->> 'ttlMs')::double precision * interval '1 millisecond' end
    where h.lock = a_request ->> 'lock' and h.id = a_request ->> 'id'

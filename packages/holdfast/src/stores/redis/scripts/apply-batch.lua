@@ -12,7 +12,8 @@
 --      2  JSON: [verb, index of its terms from 0, claim id, verb, ...]  3 ... the terms
 --   A verb and its terms, as JSON:
 --         "a" [kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner]
---         "r" [ttl, owner], and the token that several servers sealed
+--         "r" [ttl, or 0 to keep the end of the lease, owner], and the token that several servers
+--             sealed
 --         "w" [ttl, firm 0|1]    "t" []    "s" [token]
 -- Returns one line for each request:
 --         a: "n<token>" granted as asked for

@@ -1,4 +1,5 @@
--- terms: { ttl, owner, and the token where a majority of servers sealed one }
+-- terms: { ttl, or 0 to keep the end of the lease, owner, and the token where a majority of servers
+-- sealed one }
 local function renew(key, head, id, terms)
   local ttl_ms, owner, token = unpack(terms)
   local state = load_state(key, head)
@@ -6,8 +7,10 @@ local function renew(key, head, id, terms)
   local holder = find_holder(key, state, id)
   if holder and not holder[STEAL_REASON] then
     holder[OWNER] = owner
-    holder[TTL] = ttl_ms
-    holder[EXPIRES] = now + ttl_ms
+    if ttl_ms > 0 then
+      holder[TTL] = ttl_ms
+      holder[EXPIRES] = now + ttl_ms
+    end
     if token then raise_token(state, holder, token) end
     put_holder(key, state, holder, false, write_always)
     save_state(key, state, write_always)

@@ -1,0 +1,72 @@
+/** Deadlocks across clients: the store shows what the holders wait for. */
+import assert from 'node:assert/strict'
+import { DeadlockError, type Lockable, type Locks, type ReadWriteLock } from 'holdfast'
+import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
+import { outcomeOf, type Outcome } from '../../expect.js'
+import { inspect, queue, readWriteLock, semaphore } from '../../needs.js'
+
+export const deadlocks = new Group('deadlocks', [queue, inspect])
+
+/** The bound for a ring of real clients on a busy machine. A quiet one needs 1.2 s. */
+const FOUND_WITHIN_MS = 10_000
+
+/** What one client takes: the second lock inside the first. */
+type Pair = (locks: Locks) => readonly [outer: Lockable, inner: Lockable]
+
+/** Closes a ring, and asserts that one wait fails, with the whole ring, and the others end. */
+async function expectOneVictim(context: Context, pairs: readonly Pair[]): Promise<void> {
+  let waiting = pairs.length
+  let open: (() => void) | undefined
+  const allHold = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const clients = await Promise.all(pairs.map(() => context.locks()))
+  const runs = pairs.map((pair, index) => {
+    const [outer, inner] = pair(clients[index] as Locks)
+    const work = async (): Promise<string> => {
+      waiting -= 1
+      if (waiting === 0) open?.()
+      await allHold
+      return inner.run(() => 'done')
+    }
+    return outcomeOf(outer.run(work))
+  })
+  const limitMs = FOUND_WITHIN_MS + context.slackMs
+  const outcomes = await context.time.within(Promise.all(runs), limitMs, 'the end of the ring')
+  const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
+  const [error] = errors
+  assert.ok(error instanceof DeadlockError, `a wait failed with ${String(error)}`)
+  assert.equal(errors.length, 1, 'more than one wait failed')
+  assert.equal(error.cycle.length, pairs.length)
+  assert.equal(
+    outcomes.filter((outcome: Outcome<string>) => 'value' in outcome).length,
+    pairs.length - 1,
+  )
+}
+
+deadlocks.test('one wait of a ring of two mutexes fails, and the other gets its lock', (context) =>
+  expectOneVictim(
+    context,
+    [0, 1].map((index) => (locks) => [
+      locks.mutex(context.name(`mutex-${index}`)),
+      locks.mutex(context.name(`mutex-${1 - index}`)),
+    ]),
+  ),
+)
+
+deadlocks.test(
+  'one wait of a ring of a mutex, a reader and a permit fails',
+  (context) => {
+    const mutex = (locks: Locks): Lockable => locks.mutex(context.name('mutex'))
+    const page = (locks: Locks): ReadWriteLock => locks.readWriteLock(context.name('page'))
+    const pool = (locks: Locks): Lockable =>
+      locks.semaphore(context.name('pool'), { permits: 2 }).withWeight(2)
+    return expectOneVictim(context, [
+      (locks) => [mutex(locks), page(locks).write],
+      (locks) => [page(locks).read, pool(locks)],
+      (locks) => [pool(locks), mutex(locks)],
+    ])
+  },
+  { needs: [readWriteLock, semaphore] },
+)
