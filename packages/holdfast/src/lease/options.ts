@@ -72,6 +72,7 @@ export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
   namespace: 1,
   label: 1,
   waitMs: 1,
+  deadlockCheckMs: 1,
   clock: 1,
   random: 1,
 }

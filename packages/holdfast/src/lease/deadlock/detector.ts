@@ -2,14 +2,14 @@
  * Finds the deadlocks of a client's waits, and ends one wait of each.
  *
  * A cycle inside this client is found when it closes. For the others, each client notes on the
- * leases of work that has waited for `deadlockCheckMs` what that work waits for. Then it follows the
- * notes of other clients, from the lock that it waits for on, again and again.
+ * leases of work that has waited for `deadlockCheckMs` what that work waits for. Then it follows
+ * the notes of other clients, again and again, from the lock that its own work waits for.
  *
  * Reports are true, although each lock is read at another moment. A client that sees a cycle adds
  * the name of the cycle to its notes. A wait fails only when a later look shows the same locks,
- * claims and waits, and all notes have the name. The moment at which the first client sent that
- * name is the instant at which the cycle existed: that client had seen all of it by then, each
- * other client named it later, for a wait that still went on, and no claim holds a lock twice.
+ * claims and waits, and all notes have the name. The cycle existed at the instant at which the
+ * first client sent that name. By then that client had seen all of it. Each other client sent the
+ * name later, for a wait that was not over. And a claim that was lost is never granted again.
  */
 import type { Clock, Random, Timer } from '../../clock/clock.js'
 import { LinkedSet } from '../../collections/linked-set.js'
@@ -82,7 +82,7 @@ export class DeadlockDetector {
     else this.#waitsFor.delete(lock)
   }
 
-  /** Looks for a cycle inside this client. The leases here block whatever other clients do. */
+  /** Looks for a cycle inside this client. Its leases block these waits by themselves. */
   #checkHere(nested: WaitUnderLeases): void {
     const { store, owner } = this.#context
     const waits = this.#waits.values()
@@ -207,7 +207,7 @@ export class DeadlockDetector {
     }
   }
 
-  /** Reads the locks that these waits wait for, then those that their holders wait for, and so on. */
+  /** Reads the locks that these waits wait for, then those of the holders' waits, and so on. */
   async #look(): Promise<LockInfo[]> {
     const { store } = this.#context
     const found: LockInfo[] = []
