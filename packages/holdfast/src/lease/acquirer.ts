@@ -181,7 +181,7 @@ export class Acquirer {
       enqueue: false,
       renews: this.#settings.renew,
       attemptOptions: () => ({ enqueue: false, tokens: 1 }),
-      localWaiters: () => 0,
+      localWaiters: 0,
     }
     try {
       const found = startClaim(this.#client, this.#template, terms, { done })

@@ -84,7 +84,7 @@ export class CallerQueue {
       enqueue: true,
       renews,
       attemptOptions: () => ({ enqueue: true, tokens: tokens(), queue: this }),
-      localWaiters: () => 0,
+      localWaiters: 0,
     }
     this.#serve = serve
   }

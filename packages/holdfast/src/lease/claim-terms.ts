@@ -9,8 +9,8 @@ export interface ClaimTerms {
   readonly renews: boolean
   /** Returns the options of an attempt. Called before each attempt. */
   attemptOptions(): AttemptOptions
-  /** Returns how many callers of this process stand behind the claim. */
-  localWaiters(): number
+  /** How many callers of this process stand behind the claim now. */
+  readonly localWaiters: number
 }
 
 export interface ClaimListener {

@@ -115,7 +115,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
     return this.#waits.size > 1 ? this.#forSeveral : this.#forOne
   }
 
-  localWaiters(): number {
+  get localWaiters(): number {
     return Math.max(0, this.#waits.size - 1)
   }
 

@@ -9,7 +9,7 @@
 import type { AttemptResult, Claim, PushedGrant, RenewResult } from '../store/contract.js'
 import type { LockError } from '../errors.js'
 import { invariant } from '../invariant.js'
-import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
+import type { MaybePromise } from '../store/maybe-promise.js'
 import { AttemptLog } from './attempt-log.js'
 import type { Retryable } from './attempt-retries.js'
 import {
@@ -108,7 +108,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
       this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
     else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
     // At once where it can be: the watch must not begin later than needed.
-    if (!isPromise(answer)) {
+    if (!('then' in answer)) {
       this.#take(sent, answer)
       return
     }
@@ -138,7 +138,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
   #send(isRetry = false): void {
     invariant(!this.isOver, 'a claim that has ended sends no attempt', this.lock)
     const { runtime } = this.#services
-    this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters())
+    this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters)
     const sentMs = runtime.clock.monotonicMs()
     const sent = { claim: this.#claim, sentMs, offsetMs: runtime.clockOffsetMs(sentMs) }
     let answer: MaybePromise<AttemptResult>

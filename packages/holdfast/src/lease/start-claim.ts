@@ -1,6 +1,6 @@
 /** Sends the first attempt of a claim. A free lock needs no more than that. */
 import type { AttemptResult } from '../store/contract.js'
-import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
+import type { MaybePromise } from '../store/maybe-promise.js'
 import { channels } from './events.js'
 import { Grant } from './grant.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
@@ -25,7 +25,7 @@ export function startClaim(
   const { runtime, retries } = services
   const sentMs = runtime.clock.monotonicMs()
   const offsetMs = runtime.clockOffsetMs(sentMs)
-  const claim = runtime.newClaim(template, offsetMs, terms.localWaiters())
+  const claim = runtime.newClaim(template, offsetMs, terms.localWaiters)
   // Behind the attempts of earlier callers, which are not sent yet.
   const failure = terms.enqueue ? retries.failureOf(template.lock) : undefined
   if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
@@ -38,7 +38,7 @@ export function startClaim(
     answer = Promise.reject(error)
   }
   const sent = { claim, sentMs, offsetMs }
-  if (isPromise(answer) || answer.outcome !== 'granted' || answer.alreadyGranted) {
+  if ('then' in answer || answer.outcome !== 'granted' || answer.alreadyGranted) {
     const pending = new PendingClaim(services, template, terms, listener, claim)
     pending.follow(sent, answer)
     return pending.isOver ? undefined : pending
