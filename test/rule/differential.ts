@@ -33,6 +33,7 @@ const VERBS = [
   ...Array<'withdraw'>(5).fill('withdraw'),
   ...Array<'renew'>(4).fill('renew'),
   'downgrade',
+  ...Array<'adopt'>(2).fill('adopt'),
   'steal',
 ] as const
 
@@ -157,7 +158,14 @@ class Play {
     const stealing = { now, reason: `step ${step}` }
     // A new claim replaces it now and then, since a withdrawn one stays refused.
     if (verb === 'withdraw' && below(2) === 0) this.#claims[index] = this.#newClaim(`${step}-new`)
+    // Half of them with the token of the lease.
+    const held = this.#model.token(claim.id)
+    const token = held === undefined || below(2) === 0 ? 7n : held
+    const to = this.#newClaim(`${step}-heir`)
+    const adoption = { from: claim, token, to: { ...to, weight: claim.weight }, detached: false }
+    if (verb === 'adopt') this.#claims.push(adoption.to)
     const theirs = await outcomeOf(() => {
+      if (verb === 'adopt') return this.#store.adopt?.(adoption)
       if (verb === 'attempt') return this.#store.attempt(claim, options)
       if (verb === 'withdraw') return this.#store.withdraw(claim)
       if (verb === 'renew') return this.#store.renew([renewal])
@@ -165,6 +173,7 @@ class Play {
     })
     const ours = await outcomeOf(() =>
       this.#model.play((state, step) => {
+        if (verb === 'adopt') return rule.adopt(state, adoption, step)
         if (verb === 'attempt') return rule.attempt(state, claim, options, step)
         if (verb === 'withdraw') return rule.withdraw(state, claim, step)
         if (verb === 'renew') return [rule.renew(state, renewal, step)]
@@ -178,7 +187,7 @@ class Play {
       expect(withoutHint(theirs), history).toEqual(withoutHint(ours))
       if (!look) return
       const page = await this.#store.inspect({ lock })
-      expect(page.locks, history).toEqual(this.#model.describe())
+      expect(inOrder(page.locks), history).toEqual(inOrder(this.#model.describe()))
     }
   }
 
@@ -251,10 +260,24 @@ class Model {
     return verb(this.#state, this.step)
   }
 
+  /** Returns the token of the lease of a claim, if that holds the lock. */
+  token(id: string): bigint | undefined {
+    const holder = this.describe()[0]?.holders.find(({ claimId }) => claimId === id)
+    return holder?.token
+  }
+
   describe(): LockInfo[] {
     const info = this.play((state, step) => rule.describe(this.#lock, state, step))
     return info ? [info] : []
   }
+}
+
+/** Sorts the holders: an adopted lease may keep its place or come last. */
+function inOrder(locks: readonly LockInfo[]): readonly LockInfo[] {
+  return locks.map((lock) => ({
+    ...lock,
+    holders: lock.holders.toSorted((a, b) => (a.claimId < b.claimId ? -1 : 1)),
+  }))
 }
 
 async function outcomeOf(call: () => unknown): Promise<unknown> {

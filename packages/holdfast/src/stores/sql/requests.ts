@@ -7,13 +7,17 @@
  */
 import { lockMismatch } from '../../errors.js'
 import type {
+  Adoption,
+  AdoptResult,
   AttemptOptions,
   AttemptResult,
   Claim,
   ClaimRef,
+  Granted,
   HolderInfo,
   LockInfo,
   LockKind,
+  LostRenewal,
   Owner,
   Renewal,
   RenewResult,
@@ -26,7 +30,8 @@ import { parseOwner, parseText } from '../../store/owner.js'
 
 /** One request on one lock. */
 export interface Request {
-  readonly verb: 'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'inspect' | 'guard'
+  readonly verb:
+    'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'adopt' | 'steal' | 'inspect' | 'guard'
   readonly lock: string
   readonly [detail: string]: string | number | boolean | undefined
 }
@@ -36,6 +41,7 @@ const REPEATABLE: ReadonlySet<string> = new Set<Request['verb']>([
   'attempt',
   'renew',
   'withdraw',
+  'adopt',
   'inspect',
 ])
 
@@ -71,14 +77,7 @@ export function attemptRequest(claim: Claim, options: AttemptOptions, channel: s
 export function attemptResult(answer: Answer, claim: Claim, store: string): AttemptResult {
   switch (answer['outcome']) {
     case 'granted':
-      return {
-        outcome: 'granted',
-        token: BigInt(answer['token'] as string),
-        tokens: Number(answer['tokens']),
-        ttlMs: Number(answer['ttlMs']),
-        alreadyGranted: isTrue(answer['existing']),
-        remainingMs: Number(answer['remainingMs']),
-      }
+      return granted(answer)
     case 'waiting':
       return {
         outcome: 'waiting',
@@ -98,6 +97,17 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
   }
 }
 
+function granted(answer: Answer): Granted {
+  return {
+    outcome: 'granted',
+    token: BigInt(answer['token'] as string),
+    tokens: Number(answer['tokens']),
+    ttlMs: Number(answer['ttlMs']),
+    alreadyGranted: isTrue(answer['existing']),
+    remainingMs: Number(answer['remainingMs']),
+  }
+}
+
 function numberOf(value: unknown): number | undefined {
   return value === null || value === undefined ? undefined : Number(value)
 }
@@ -112,11 +122,33 @@ export function renewRequest({ lock, id, ttlMs, owner, keepsEnd }: Renewal): Req
   return keepsEnd === true ? { ...request, keepsEnd } : request
 }
 
-export function renewResult({ outcome, reason, because }: Answer): RenewResult {
-  if (outcome === 'renewed') return { outcome }
+export function renewResult(answer: Answer): RenewResult {
+  return answer['outcome'] === 'renewed' ? { outcome: 'renewed' } : lostResult(answer)
+}
+
+function lostResult({ reason, because }: Answer): LostRenewal {
   if (reason !== 'stolen') return { outcome: 'lost', reason: 'expired' }
   const text = parseText(because)
   return { outcome: 'lost', reason, ...(text === undefined ? {} : { stealReason: text }) }
+}
+
+/** Without the weight: the lease keeps it. */
+export function adoptRequest({ from, token, to }: Adoption): Request {
+  const { lock, id, ttlMs, owner } = to
+  return {
+    verb: 'adopt',
+    lock,
+    id,
+    ttlMs,
+    owner: ownerText(owner),
+    from: from.id,
+    fromTtlMs: from.ttlMs,
+    token: String(token),
+  }
+}
+
+export function adoptResult(answer: Answer): AdoptResult {
+  return answer['outcome'] === 'granted' ? granted(answer) : lostResult(answer)
 }
 
 export function withdrawRequest({ lock, id, ttlMs }: ClaimRef): Request {

@@ -4,6 +4,8 @@
  */
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
+  Adoption,
+  AdoptResult,
   AttemptOptions,
   AttemptResult,
   Claim,
@@ -37,12 +39,14 @@ const TRAITS: Traits = {
   wakeUp: 'push',
   expiry: 'server',
   downgrade: true,
-  adopt: false,
+  adopt: true,
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
   ttlRangeMs: [1, LONGEST_TTL_MS],
 }
+
+const LARGEST_TOKEN = 2n ** 63n - 1n
 
 /** How long after its last waiter a client stops listening, in milliseconds. */
 const UNLISTEN_AFTER_MS = 10_000
@@ -88,6 +92,12 @@ export class SqlStore implements Store {
 
   async downgrade({ lock, id }: ClaimRef): Promise<boolean> {
     return requests.isDone(await this.#batches.send({ verb: 'downgrade', lock, id }))
+  }
+
+  async adopt(adoption: Adoption): Promise<AdoptResult> {
+    // The database has no larger number, so no lease has this token.
+    if (adoption.token > LARGEST_TOKEN) return { outcome: 'lost', reason: 'expired' }
+    return requests.adoptResult(await this.#batches.send(requests.adoptRequest(adoption)))
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {

@@ -26,7 +26,7 @@ import {
 } from './grants.js'
 import { DELETE_TOMBSTONES, LIST_LOCKS, NOTIFY_CLIENTS } from './housekeeping.js'
 import { PURGE_LOCKS } from './purge.js'
-import { ATTEMPT, DOWNGRADE, INSPECT, RENEW, STEAL, WITHDRAW } from './verbs.js'
+import { ADOPT, ATTEMPT, DOWNGRADE, INSPECT, RENEW, STEAL, WITHDRAW } from './verbs.js'
 
 /** Each creates one procedure. */
 export const RULE: readonly string[] = [
@@ -39,6 +39,7 @@ export const RULE: readonly string[] = [
   RENEW,
   WITHDRAW,
   DOWNGRADE,
+  ADOPT,
   STEAL,
   INSPECT,
   NOTIFY_CLIENTS,

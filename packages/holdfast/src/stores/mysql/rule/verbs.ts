@@ -180,6 +180,49 @@ ${CLAIM}
   set a_answer = json_object('done', v_held);
 end`
 
+/** Lets a claim hold the lock in the place of the one that holds it, with its token and weight. */
+export const ADOPT = /* sql */ `
+create procedure if not exists holdfast_adopt_v1${ANSWERS}
+${WRITES}
+adopt: begin
+${CLAIM}
+  declare a_from varchar(64) character set ascii default ${text('from')};
+  declare a_token bigint default cast(${text('token')} as signed);
+  declare a_ttl_ms double default json_extract(a_request, '$.ttlMs');
+  declare v_stolen boolean;
+  declare v_because text character set utf8mb4;
+  -- The request may be a repeated one.
+  if exists (select 1 from holdfast_holders where name = a_name and id = a_id) then
+    select json_object(
+             'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens,
+             'ttlMs', ttl_ms, 'remainingMs', (expires_us - a_now) / 1000
+           )
+      into a_answer from holdfast_holders where name = a_name and id = a_id;
+    leave adopt;
+  end if;
+  select max(stolen), max(because) into v_stolen, v_because from holdfast_holders
+   where name = a_name and id = a_from and token <= a_token and a_token - token < tokens;
+  -- The new claim may have been withdrawn before this request arrived.
+  if v_stolen is null or exists (
+    select 1 from holdfast_tombstones where name = a_name and id = a_id and until_us > a_now
+  ) then
+    set a_answer = json_object('outcome', 'lost', 'reason', 'expired');
+  elseif v_stolen then
+    set a_answer = json_object('outcome', 'lost', 'reason', 'stolen', 'because', v_because);
+  else
+    update holdfast_holders
+       set id = a_id, owner = ${text('owner')}, token = a_token, tokens = 1, ttl_ms = a_ttl_ms,
+           expires_us = a_now + round(a_ttl_ms * 1000)
+     where name = a_name and id = a_from;
+    replace into holdfast_tombstones (name, id, until_us, outcome)
+    values (a_name, a_from, a_now + round(json_extract(a_request, '$.fromTtlMs') * 1000), 'absent');
+    set a_answer = json_object(
+      'outcome', 'granted', 'existing', 0, 'token', cast(a_token as char), 'tokens', 1,
+      'ttlMs', a_ttl_ms, 'remainingMs', a_ttl_ms
+    );
+  end if;
+end`
+
 export const STEAL = /* sql */ `
 create procedure if not exists holdfast_steal_v1${ANSWERS_AND_WAKES}
 ${WRITES}

@@ -23,7 +23,7 @@ import {
   TRY_PASS_GUARD,
 } from './grants.js'
 import { PURGE_LOCKS } from './purge.js'
-import { ATTEMPT, DOWNGRADE, INSPECT, RENEW, STEAL, WITHDRAW } from './verbs.js'
+import { ADOPT, ATTEMPT, DOWNGRADE, INSPECT, RENEW, STEAL, WITHDRAW } from './verbs.js'
 
 export const RULE = [
   EXPIRE_AND_PROMOTE,
@@ -36,6 +36,7 @@ export const RULE = [
   RENEW,
   WITHDRAW,
   DOWNGRADE,
+  ADOPT,
   STEAL,
   INSPECT,
   APPLY_FAST,

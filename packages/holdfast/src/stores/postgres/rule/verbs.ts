@@ -168,6 +168,49 @@ end
 $downgrade$;
 `
 
+/** Lets a claim hold the lock in the place of the one that holds it, with its token and weight. */
+export const ADOPT = /* sql */ `
+create or replace function holdfast.adopt_v1(a_request jsonb, a_now timestamptz) returns jsonb
+language plpgsql as $adopt$
+declare
+  a_lock constant text := a_request ->> 'lock';
+  a_id constant text := a_request ->> 'id';
+  a_from constant text := a_request ->> 'from';
+  a_token constant bigint := (a_request ->> 'token')::bigint;
+  a_ttl_ms constant double precision := (a_request ->> 'ttlMs')::double precision;
+  v_holder record;
+begin
+  -- The request may be a repeated one.
+  if exists (select from holdfast.holders h where h.lock = a_lock and h.id = a_id) then
+    return holdfast.describe_grant_v1(a_lock, a_id, a_now);
+  end if;
+  select h.stolen, h.because into v_holder from holdfast.holders h
+   where h.lock = a_lock and h.id = a_from
+     and h.token <= a_token and a_token - h.token < h.tokens;
+  -- The new claim may have been withdrawn before this request arrived.
+  if not found or exists (
+    select from holdfast.tombstones t where t.lock = a_lock and t.id = a_id and t.until > a_now
+  ) then
+    return jsonb_build_object('outcome', 'lost', 'reason', 'expired');
+  end if;
+  if v_holder.stolen then
+    return jsonb_build_object('outcome', 'lost', 'reason', 'stolen', 'because', v_holder.because);
+  end if;
+  update holdfast.holders h
+     set id = a_id, owner = a_request ->> 'owner', token = a_token, tokens = 1, ttl_ms = a_ttl_ms,
+         expires = a_now + a_ttl_ms * interval '1 millisecond'
+   where h.lock = a_lock and h.id = a_from;
+  perform holdfast.add_tombstone_v1(
+    a_lock, a_from, (a_request ->> 'fromTtlMs')::double precision, 'absent', a_now
+  );
+  return jsonb_build_object(
+    'outcome', 'granted', 'existing', false, 'token', a_token::text, 'tokens', 1,
+    'ttlMs', a_ttl_ms, 'remainingMs', a_ttl_ms
+  );
+end
+$adopt$;
+`
+
 export const STEAL = /* sql */ `
 create or replace function holdfast.steal_v1(a_request jsonb, a_now timestamptz) returns jsonb
 language plpgsql as $steal$
