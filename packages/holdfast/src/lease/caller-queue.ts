@@ -108,6 +108,10 @@ export class CallerQueue {
   enter(wait: Wait<HeldLease>): void {
     const place = this.#callers.add(new QueuedCaller(wait))
     this.#assign(place, wait)
+    this.#claimFor(place)
+  }
+
+  #claimFor(place: Place<QueuedCaller>): void {
     const listener: ClaimListener = {
       done: (grant, error) => {
         if (grant) this.#granted(place, grant)
@@ -190,13 +194,25 @@ export class CallerQueue {
       const { grant } = value
       if (grant && (isOver || !this.#earliestFor(place).previous)) {
         value.grant = undefined
-        this.#hand(place, grant)
+        this.#handHeldBack(place, grant)
       } else isHoldingBack ||= grant !== undefined
       place = next
     }
     if (isHoldingBack) return
     this.#holdBackTimer?.cancel()
     this.#holdBackTimer = undefined
+  }
+
+  /** The grant may have ended while it was held back, or a sleep of the machine hidden its end. */
+  #handHeldBack(place: Place<QueuedCaller>, grant: Grant): void {
+    const { runtime, withdrawals } = this.#services
+    const nowMs = runtime.clock.monotonicMs()
+    if (grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) {
+      this.#hand(place, grant)
+      return
+    }
+    withdrawals.inBackground(grant.claim)
+    this.#claimFor(place)
   }
 
   #assign(place: Place<QueuedCaller>, wait: Wait<HeldLease>): void {

@@ -125,6 +125,19 @@ describe('callers of one client for permits that are free', () => {
     expect(await world.clock.until(all.tryAcquire({ weight: 3 }))).toBeDefined()
   })
 
+  test('get no grant that the clocks cast doubt on while it was held back', async () => {
+    const world = makeWorld()
+    const permits = world.client().semaphore('a', { permits: 3 })
+    let attempts = 0
+    world.wire.fate = (verb) => (verb === 'attempt' && attempts++ === 0 ? 'hang' : 'deliver')
+    void permits.acquire()
+    const heldAtOnce = permits.acquire().then((lease) => lease.held)
+    await world.clock.advance(500)
+    world.clock.stepWall(60_000)
+    await world.clock.advance(600)
+    expect(await world.clock.until(heldAtOnce)).toBe(true)
+  })
+
   test('are served at once when the earlier caller gives up', async () => {
     const world = makeWorld()
     const permits = world.client().semaphore('a', { permits: 3 })
