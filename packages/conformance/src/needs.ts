@@ -100,6 +100,23 @@ export const adopt: Need = {
   },
 }
 
+/** Work that must not start. */
+export function mustNotRun(): never {
+  assert.fail('the work ran')
+}
+
+/** A lock can outlast the process of its holder: `atLeastMs`. */
+export const keeps: Need = {
+  name: 'locks that outlast their holder',
+  has: ({ expiry, adopt }) => expiry === 'server' || expiry === 'process' || adopt,
+  async refused(context) {
+    const locks = await context.locks()
+    const options = { atLeastMs: 1_000 }
+    await expectError('UNSUPPORTED', () => locks.mutex(context.name()).run(mustNotRun, options))
+    await expectError('UNSUPPORTED', () => locks.oncePerTick(context.name(), mustNotRun, options))
+  },
+}
+
 /** Each lease ends by the store's clock, also while its client's connection is open. */
 export const leaseExpiry: Need = {
   name: 'expiry of single leases',

@@ -2,6 +2,7 @@
 export { createLocks } from './locks/create.js'
 export type { InspectOptions, Locks, StealLockOptions } from './locks/create.js'
 export type { CloseOptions } from './locks/close.js'
+export type { TickOptions, TickResult } from './locks/once-per-tick.js'
 export type { Lockable } from './locks/lock.js'
 export type { Mutex } from './locks/mutex.js'
 export type { ReadWriteLock } from './locks/read-write-lock.js'
@@ -13,7 +14,13 @@ export type { Dialect, SqlSession, TransactionalDatabase } from './transaction/d
 export type { SingleFlight, SingleFlightOptions } from './locks/single-flight.js'
 export type { Lease, RenewOptions, WriteLease } from './lease/lease.js'
 export type { LeaseNote } from './lease/lease-note.js'
-export type { AcquireOptions, Fairness, LockOptions, LocksOptions } from './lease/options.js'
+export type {
+  AcquireOptions,
+  Fairness,
+  LockOptions,
+  LocksOptions,
+  RunOptions,
+} from './lease/options.js'
 export { channelName, onLockEvent } from './lease/events.js'
 export type { LockEvent, LockEventName, LockEvents } from './lease/events.js'
 export { findDeadlocks } from './lease/deadlock/wait-graph.js'

@@ -1,6 +1,7 @@
 /** All cases: first of the verbs of a store, then of the locks that use them. */
 import type { Case } from '../case.js'
 import { administration } from './locks/administration.js'
+import { atLeast } from './locks/at-least.js'
 import { cohort } from './locks/cohort.js'
 import { contention } from './locks/contention.js'
 import { deadlocks } from './locks/deadlocks.js'
@@ -52,6 +53,7 @@ const GROUPS = [
   ghosts,
   kinds,
   handles,
+  atLeast,
   election,
   deadlocks,
   administration,

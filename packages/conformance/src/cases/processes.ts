@@ -8,7 +8,7 @@ import { checkHistory, holdsOf } from '../check/index.js'
 import type { Context } from '../context.js'
 import type { Subject } from '../subject.js'
 import { afterLastEvents, parseHistory, type HistoryEvent } from '../history/index.js'
-import { inspect, queue, worker as needsWorker } from '../needs.js'
+import { inspect, keeps, queue, worker as needsWorker } from '../needs.js'
 import { WorkerProcess } from '../worker/process.js'
 
 export const processes = new Group('processes', [needsWorker])
@@ -71,6 +71,26 @@ processes.test(
       if (token !== undefined) assert.ok(lease.token > token)
     })
   },
+)
+
+processes.test(
+  'a lock with atLeastMs stays taken when its holder is killed',
+  async (context) => {
+    await withWorkers(context, async (start) => {
+      const worker = start()
+      const atLeastMs = Math.max(1_500, context.shortMs)
+      const held = worker.ask({ ask: 'keep', lock: context.name(), atLeastMs })
+      await context.time.within(held, START_MS, 'the lock in a worker')
+      const untilMs = context.time.nowMs() + atLeastMs - 500
+      await worker.kill()
+      const mutex = (await context.locks()).mutex(context.name())
+      while (context.time.nowMs() < untilMs) {
+        assert.equal(await mutex.tryAcquire(), undefined)
+        await context.time.pass(100)
+      }
+    })
+  },
+  { needs: [keeps] },
 )
 
 processes.test(

@@ -3,6 +3,10 @@
 export type WorkerRequest =
   /** Acquires a mutex and keeps it. Answered with the token when it is held. */
   | { readonly ask: 'acquire'; readonly lock: string; readonly ttlMs: number }
+  /**
+   * Runs work that does not end, with `atLeastMs`. Answered with the token when it has begun.
+   */
+  | { readonly ask: 'keep'; readonly lock: string; readonly atLeastMs: number }
   /** Releases the lease of `acquire`. Answered with the outcome. */
   | { readonly ask: 'release'; readonly lock: string }
   /** Answered with `lease.held`, and whether the signal has aborted. */

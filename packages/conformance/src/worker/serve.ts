@@ -45,6 +45,8 @@ class Worker {
     switch (request.ask) {
       case 'acquire':
         return this.#acquire(request)
+      case 'keep':
+        return this.#keep(request)
       case 'release':
         return { answer: 'released', outcome: await this.#lease(request.lock).release() }
       case 'held':
@@ -69,6 +71,16 @@ class Worker {
     const lease = await this.#locks.mutex(lock, { ttlMs }).acquire()
     this.#leases.set(lock, lease)
     return this.#describe(lease)
+  }
+
+  #keep({ lock, atLeastMs }: WorkerRequest & { ask: 'keep' }): Promise<WorkerAnswer> {
+    return new Promise((resolve, reject) => {
+      const work = (lease: Lease): Promise<never> => {
+        resolve(this.#describe(lease))
+        return new Promise(() => undefined)
+      }
+      this.#locks.mutex(lock).run(work, { atLeastMs }).catch(reject)
+    })
   }
 
   #describe(lease: Lease): WorkerAnswer {

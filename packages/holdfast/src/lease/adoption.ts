@@ -16,17 +16,24 @@ const RETRY_MS = [20, 200] as const
 /** How long a caller of `adopt` waits for the outcome of repeated tries. */
 const ADOPT_FOR_MS = 10_000
 
-/**
- * Detaches the claim of a grant. Resolves to the handle.
- * @throws LockLostError when the store no longer holds the lock for the grant.
- * @throws StoreUnavailableError when the outcome stays unknown until the deadline. Both claims are
- * then withdrawn: no lease is left without a holder.
- */
+/** Detaches the claim of a grant. Resolves to the handle. Throws as `detachClaim` does. */
 export async function detachGrant(
   services: Services,
   grant: Grant,
   token: bigint,
 ): Promise<string> {
+  const { id, lock, kind, capacity, weight, ttlMs } = await detachClaim(services, grant, token)
+  const store = services.runtime.store.name
+  return encodeHandle({ store, lock, claimId: id, token, kind, capacity, weight, ttlMs })
+}
+
+/**
+ * Turns the claim of a grant into a detached one: the end of this process does not free the lock.
+ * @throws LockLostError when the store no longer holds the lock for the grant.
+ * @throws StoreUnavailableError when the outcome stays unknown until the deadline. Both claims are
+ * then withdrawn: no lease is left without a holder.
+ */
+export async function detachClaim(services: Services, grant: Grant, token: bigint): Promise<Claim> {
   const { runtime, withdrawals } = services
   const { claim, weight } = grant
   const template = { ...claim, ttlMs: grant.askedTtlMs }
@@ -44,16 +51,7 @@ export async function detachGrant(
     services.renewals.lose(grant, result.reason, stealReasonOf(result))
     throw lost(runtime, claim.lock, result)
   }
-  return encodeHandle({
-    store: runtime.store.name,
-    lock: claim.lock,
-    claimId: to.id,
-    token,
-    kind: claim.kind,
-    capacity: claim.capacity,
-    weight,
-    ttlMs: to.ttlMs,
-  })
+  return to
 }
 
 /**

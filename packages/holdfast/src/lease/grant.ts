@@ -86,6 +86,8 @@ export class Grant extends LaneMember<Grant> {
    */
   weight: number
   storeOnly: StoreOnlyReason | undefined
+  /** Until then the lock stays taken, also after a release: see `keepGrant`. */
+  keptUntilMs = 0
   holder: GrantHolder | undefined
   /** How often it passed from one caller of this process to the next. */
   handOffs = 0

@@ -7,6 +7,7 @@ import { channels, publish } from './events.js'
 import type { Grant } from './grant.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
+import { keepGrant } from './keep-grant.js'
 import type { Runtime } from './runtime.js'
 import type { Services } from './services.js'
 import type { Wait } from './wait.js'
@@ -60,5 +61,6 @@ export function releaseGrant(services: Services, grant: Grant, nowMs: number): R
   invariant(grant.isOpen, 'a grant is released once', grant.claim.lock)
   grant.state = 'released'
   services.renewals.remove(grant)
+  if (nowMs < grant.keptUntilMs) return keepGrant(services, grant, nowMs)
   return services.withdrawals.release(grant.claim, grant.deadlineMs, nowMs)
 }

@@ -1,10 +1,11 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { INSPECT } from '../store/with-json.js'
-import { assertAdopts, detachGrant } from './adoption.js'
+import { assertAdopts, detachClaim, detachGrant } from './adoption.js'
 import { runUnder } from './frames.js'
 import { Hold } from './hold.js'
 import { checkNote, type LeaseNote } from './lease-note.js'
+import { endsWithHolder } from './keep-grant.js'
 import type { Lease, RenewOptions, WriteLease } from './lease.js'
 import { changeTtl, checkEnsure, ENSURE_TRIES, tooSlow } from './lease-terms.js'
 
@@ -68,6 +69,23 @@ export class HeldLease extends Hold implements WriteLease {
     const handle = await detachGrant(this.services, this.grant, this.token ?? 0n)
     if (this.open) this.endExported()
     return handle
+  }
+
+  /**
+   * Makes the lock stay taken for `ms` from now on, also after a release or the end of this
+   * process. Its TTL has to be longer.
+   */
+  async keepTaken(ms: number): Promise<void> {
+    const { grant, services, token } = this
+    const { clock, store } = services.runtime
+    // A pushed grant has a short TTL until its first renewal.
+    if (grant.renewing === 'once') await this.renew()
+    if (endsWithHolder(store)) {
+      const sentMs = clock.monotonicMs()
+      grant.claim = await detachClaim(services, grant, token)
+      grant.extend(sentMs, services.runtime.clockOffsetMs(sentMs), true)
+    }
+    grant.keptUntilMs = clock.monotonicMs() + ms
   }
 
   #assertDowngradable(): void {

@@ -59,6 +59,16 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal
 }
 
+/** The options of one run. */
+export interface RunOptions extends AcquireOptions {
+  /**
+   * How long the lock stays taken after the grant, in milliseconds, also when the work ends earlier
+   * or the process exits. The lease is then fixed: it is not renewed, and `ttlMs` (at least a
+   * little more than this) is the longest time that the work may take. ZooKeeper refuses it.
+   */
+  readonly atLeastMs?: number
+}
+
 export const LOCK_KEYS: KnownKeys<LockOptions> = {
   ttlMs: 1,
   renew: 1,
@@ -78,6 +88,8 @@ export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
 }
 
 export const ACQUIRE_KEYS: KnownKeys<AcquireOptions> = { waitMs: 1, signal: 1 }
+
+export const RUN_KEYS: KnownKeys<RunOptions> = { ...ACQUIRE_KEYS, atLeastMs: 1 }
 
 /** The checked options of a lock. */
 export interface LockSettings {

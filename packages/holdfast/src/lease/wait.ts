@@ -10,7 +10,7 @@ import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import { onAbort } from './abort-listeners.js'
 import { checkKeys } from '../options/known-keys.js'
-import { ACQUIRE_KEYS, checkWait, type AcquireOptions } from './options.js'
+import { ACQUIRE_KEYS, checkWait, RUN_KEYS, type AcquireOptions } from './options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from './deadlock/wait-under-leases.js'
 import type { AttemptStatus, OpenWait } from './open-waits.js'
@@ -38,7 +38,7 @@ export function limitsOf(
   options: AcquireOptions,
   defaults: WaitLimits,
 ): WaitLimits {
-  checkKeys(call, options, ACQUIRE_KEYS, { lock })
+  checkKeys(call, options, call === 'run' ? RUN_KEYS : ACQUIRE_KEYS, { lock })
   const { signal } = options
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new LockUsageError('signal must be an AbortSignal.', { lock })

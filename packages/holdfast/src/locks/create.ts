@@ -6,6 +6,7 @@ import { detached } from '../lease/async-context.js'
 import { enclosingFrame } from '../lease/frames.js'
 import { HeldLease } from '../lease/held-lease.js'
 import {
+  checkDuration,
   CLIENT_KEYS,
   type AcquireOptions,
   type LockOptions,
@@ -20,6 +21,7 @@ import { shownAs, withJson } from '../store/with-json.js'
 import { checkName, checkText, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
 import { transaction } from '../transaction/transaction.js'
+import { oncePerTick, TICK_KEYS, type TickOptions, type TickResult } from './once-per-tick.js'
 import { closeClient, useStore, type CloseOptions } from './close.js'
 import { LockElection, type Election } from './election.js'
 import type { Lockable } from './lock.js'
@@ -68,6 +70,17 @@ export interface Locks extends AsyncDisposable {
   striped(name: string, options: StripedOptions): StripedLock
   election(name: string, options?: LockOptions): Election
   singleFlight(name: string, options?: LockOptions): SingleFlight
+  /**
+   * Runs `work` unless another process does or has just done it: for a cron job on several replicas
+   * whose clocks differ. Never waits. The lock stays taken for `atLeastMs` after the grant, and is
+   * a mutex of this name.
+   * @throws UnsupportedLockError on ZooKeeper. Otherwise as `mutex.run` does.
+   */
+  oncePerTick<T>(
+    name: string,
+    work: (lease: Lease) => T | PromiseLike<T>,
+    options: TickOptions,
+  ): Promise<TickResult<T>>
   /** Returns the holders and waiters, as the store sees them. */
   inspect(options?: InspectOptions): Promise<readonly LockInfo[]>
   /**
@@ -184,6 +197,13 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       return new LockElection(client, mutex(client, full, lock, 'election'), () => holders(full))
     },
     singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock, 'singleFlight')),
+    async oncePerTick(name, work, options) {
+      checkKeys('oncePerTick', options, TICK_KEYS)
+      const { atLeastMs, ...rest } = options
+      checkDuration('atLeastMs', atLeastMs, { min: 1 })
+      const full = named(name)
+      return oncePerTick(mutex(client, full, rest), () => holders(full), work, atLeastMs)
+    },
     inspect,
     async steal(name, options = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')

@@ -4,9 +4,10 @@ import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/held-lease.js'
 import type { Lease } from '../lease/lease.js'
-import type { AcquireOptions, LockSettings } from '../lease/options.js'
+import type { AcquireOptions, LockSettings, RunOptions } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
 import { checkKeys } from '../options/known-keys.js'
+import { runAtLeast } from './at-least.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
 export interface Lockable<L extends Lease = Lease> {
@@ -16,12 +17,13 @@ export interface Lockable<L extends Lease = Lease> {
    * Runs `work` under the lock and gives it back. A nested run on a lock that this async context
    * holds re-enters with `reentrant: true`, and fails at once without it. A reader always enters, a
    * writer never inside of a reader.
+   * With `atLeastMs` the lock stays taken for at least that long after the grant.
    * @throws LockTimeoutError when the lock stays busy for `waitMs`.
    * @throws LockLostError when the lease ended before `work` did; its own error is the cause.
    * @throws LockUsageError when waiting would never end, or the arguments make no sense.
    * @throws StoreUnavailableError when the store cannot be reached.
    */
-  run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
+  run<T>(work: (lease: L) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
   /**
    * Waits for the lock and returns the lease, which the caller has to release. Throws as `run`
    * does.
@@ -43,11 +45,15 @@ export interface Lockable<L extends Lease = Lease> {
 export class BasicLock<L extends Lease> implements Lockable<L> {
   readonly name: string
   readonly #client: Client
+  readonly #template: ClaimTemplate
+  readonly #settings: LockSettings
   readonly #acquirer: Acquirer
 
   constructor(client: Client, template: ClaimTemplate, settings: LockSettings) {
     this.name = template.lock
     this.#client = client
+    this.#template = template
+    this.#settings = settings
     this.#acquirer = new Acquirer(client, template, settings)
   }
 
@@ -61,8 +67,11 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     return this.#acquirer.failure
   }
 
-  run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    return this.#acquirer.run(work as unknown as (lease: HeldLease) => T | PromiseLike<T>, options)
+  run<T>(work: (lease: L) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+    const call = work as unknown as (lease: HeldLease) => T | PromiseLike<T>
+    return options?.atLeastMs === undefined
+      ? this.#acquirer.run(call, options)
+      : runAtLeast(this.#client, this.#template, this.#settings, call, options)
   }
 
   acquire(options?: AcquireOptions): Promise<L> {

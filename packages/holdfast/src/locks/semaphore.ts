@@ -7,9 +7,11 @@ import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import {
   ACQUIRE_KEYS,
   LOCK_KEYS,
+  RUN_KEYS,
   lockSettings,
   type AcquireOptions,
   type LockOptions,
+  type RunOptions,
 } from '../lease/options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
@@ -32,13 +34,14 @@ export interface WeightOptions {
 
 const SEMAPHORE_KEYS: KnownKeys<SemaphoreOptions> = { permits: 1, ...LOCK_KEYS }
 const TRY_KEYS: KnownKeys<WeightOptions> = { weight: 1 }
-const WEIGHTED_KEYS: KnownKeys<AcquireOptions & WeightOptions> = { ...TRY_KEYS, ...ACQUIRE_KEYS }
+const WEIGHTED_KEYS = { ...TRY_KEYS, ...ACQUIRE_KEYS }
+const WEIGHTED_RUN_KEYS = { ...TRY_KEYS, ...RUN_KEYS }
 
 export interface Semaphore extends Lockable {
   readonly permits: number
   run<T>(
     work: (lease: Lease) => T | PromiseLike<T>,
-    options?: AcquireOptions & WeightOptions,
+    options?: RunOptions & WeightOptions,
   ): Promise<T>
   acquire(options?: AcquireOptions & WeightOptions): Promise<Lease>
   tryAcquire(options?: WeightOptions): Promise<Lease | undefined>
@@ -70,9 +73,9 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
 
   function parted(
     call: string,
-    options: AcquireOptions & WeightOptions = {},
+    options: RunOptions & WeightOptions = {},
     known: KnownKeys<WeightOptions> = WEIGHTED_KEYS,
-  ): { readonly lock: BasicLock<Lease>; readonly wait: AcquireOptions } {
+  ): { readonly lock: BasicLock<Lease>; readonly wait: RunOptions } {
     checkKeys(call, options, known, { lock: name })
     const { weight, ...wait } = options
     return { lock: withWeight(weight), wait }
@@ -85,7 +88,7 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
     permits,
     withWeight,
     async run(work, options) {
-      const { lock, wait } = parted('run', options)
+      const { lock, wait } = parted('run', options, WEIGHTED_RUN_KEYS)
       return lock.run(work, wait)
     },
     async acquire(options) {

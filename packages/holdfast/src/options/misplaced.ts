@@ -5,6 +5,7 @@ import { editDistance } from './suggest.js'
 const BELONGS_TO: Readonly<Record<string, string>> = {
   waitMs: 'acquire or run',
   signal: 'acquire or run',
+  atLeastMs: 'run',
   ttlMs: 'createLocks or the lock, such as mutex(name, { ttlMs })',
   renew: 'createLocks or the lock, such as mutex(name, { renew })',
   maxHoldMs: 'createLocks or the lock, such as mutex(name, { maxHoldMs })',

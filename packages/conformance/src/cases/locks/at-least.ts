@@ -1,0 +1,97 @@
+/** Runs after which the lock stays taken: `run(fn, { atLeastMs })` and `oncePerTick`. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
+import { expectError } from '../../expect.js'
+import { keeps, mustNotRun } from '../../needs.js'
+
+export const atLeast = new Group('at least', [keeps])
+
+/** Short, and far from the TTL of the leases. */
+function keptMs(context: Context): number {
+  return Math.max(1_000, context.shortMs)
+}
+
+/** Waits until the lock is free, and fails when that is before or long after `freeAtMs`. */
+async function assertFreeAt(context: Context, freeAtMs: number): Promise<void> {
+  const { time } = context
+  const mutex = (await context.locks()).mutex(context.name())
+  const limitMs = freeAtMs - time.nowMs() + 1_000 + context.slackMs
+  const lease = await time.within(mutex.acquire(), limitMs, 'the lock that was kept')
+  assert.ok(time.nowMs() >= freeAtMs, `it was free ${freeAtMs - time.nowMs()} ms early`)
+  await lease.release()
+}
+
+atLeast.test('a run that ends early leaves the lock taken', async (context) => {
+  const { time } = context
+  const locks = await context.locks()
+  const atLeastMs = keptMs(context)
+  const grantedMs = await locks.mutex(context.name()).run(() => time.nowMs(), { atLeastMs })
+  assert.equal(await (await context.locks()).mutex(context.name()).tryAcquire(), undefined)
+  assert.equal(await locks.mutex(context.name()).tryAcquire(), undefined)
+  await locks.close()
+  await assertFreeAt(context, grantedMs + atLeastMs - 1)
+})
+
+atLeast.test('work that fails, or releases its lease, leaves the lock taken', async (context) => {
+  const { time } = context
+  const mutex = (await context.locks()).mutex(context.name())
+  let grantedMs = 0
+  const failing = mutex.run(
+    async (lease) => {
+      grantedMs = time.nowMs()
+      assert.equal(await lease.release(), 'released')
+      throw new TypeError('the work failed')
+    },
+    { atLeastMs: keptMs(context) },
+  )
+  await assert.rejects(failing, TypeError)
+  await assertFreeAt(context, grantedMs + keptMs(context) - 1)
+})
+
+atLeast.test(
+  'work that takes longer than atLeastMs frees the lock when it ends',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const atLeastMs = 50
+    await one.mutex(context.name()).run(() => context.time.pass(2 * atLeastMs), { atLeastMs })
+    const lease = await context.soon(two.mutex(context.name()).acquire())
+    assert.equal(await lease.release(), 'released')
+  },
+)
+
+atLeast.test('a lease of a caller that waited is kept as well', async (context) => {
+  const { time } = context
+  const [one, two] = [await context.locks(), await context.locks()]
+  const first = await one.mutex(context.name()).acquire()
+  const atLeastMs = keptMs(context)
+  const kept = two.mutex(context.name()).run(() => time.nowMs(), { atLeastMs })
+  await time.pass(50)
+  await first.release()
+  const grantedMs = await time.within(kept, 2_000 + context.slackMs, 'the waiter')
+  await assertFreeAt(context, grantedMs + atLeastMs - 1)
+})
+
+atLeast.test('one of two replicas works in a tick', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks({ label: 'second replica' })]
+  const options = { atLeastMs: keptMs(context) }
+  const first = await one.oncePerTick(context.name(), (lease) => lease.held, options)
+  assert.deepEqual(first, { ran: true, value: true })
+  const second = await context.soon(two.oncePerTick(context.name(), mustNotRun, options))
+  assert.equal(second.ran, false)
+  assert.equal(second.holder?.owner.pid, one.store.traits.inspect ? process.pid : undefined)
+})
+
+atLeast.test('atLeastMs that makes no sense is refused', async (context) => {
+  const locks = await context.locks()
+  const mutex = locks.mutex(context.name())
+  for (const atLeastMs of [0, -1, NaN, Infinity, '5' as unknown as number]) {
+    await expectError('LOCK_USAGE', () => mutex.run(mustNotRun, { atLeastMs }))
+    await expectError('LOCK_USAGE', () =>
+      locks.oncePerTick(context.name(), mustNotRun, { atLeastMs }),
+    )
+  }
+  await mutex.run(async () => {
+    await expectError('LOCK_USAGE', () => mutex.run(() => undefined, { atLeastMs: 100 }))
+  })
+})

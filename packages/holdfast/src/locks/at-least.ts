@@ -1,0 +1,48 @@
+/** Runs after which the lock stays taken for a while: `run(fn, { atLeastMs })`. */
+import { LockUsageError } from '../errors.js'
+import { Acquirer } from '../lease/acquirer.js'
+import type { Client } from '../lease/client.js'
+import { frameOf } from '../lease/frames.js'
+import type { HeldLease } from '../lease/held-lease.js'
+import { assertKeeps } from '../lease/keep-grant.js'
+import {
+  checkDuration,
+  lockSettings,
+  type LockSettings,
+  type RunOptions,
+} from '../lease/options.js'
+import type { ClaimTemplate } from '../lease/runtime.js'
+
+/**
+ * The TTL beyond `atLeastMs`: the client gives a lease up a margin before its TTL, and the grant is
+ * older than its answer.
+ */
+const LONGER_BY = 1.02
+const LONGER_BY_MS = 1_000
+
+/** Runs `work` under a fixed lease of its own, which is kept for `atLeastMs` after the grant. */
+export async function runAtLeast<T>(
+  client: Client,
+  template: ClaimTemplate,
+  settings: LockSettings,
+  work: (lease: HeldLease) => T | PromiseLike<T>,
+  { atLeastMs, ...options }: RunOptions,
+): Promise<T> {
+  const { store } = client.runtime
+  const { lock } = template
+  checkDuration('atLeastMs', atLeastMs, { min: 1 })
+  assertKeeps(store, lock)
+  if (frameOf(client, lock)) {
+    throw new LockUsageError(
+      `run of "${lock}" with atLeastMs takes a lease of its own, and this context holds one. Call it outside.`,
+      { lock },
+    )
+  }
+  const ttlMs = Math.max(settings.ttlMs, Math.ceil(atLeastMs * LONGER_BY) + LONGER_BY_MS)
+  const fixed = lockSettings({ ttlMs, renew: false }, settings, store)
+  return new Acquirer(client, { ...template, ttlMs }, fixed).run(async (lease) => {
+    await lease.keepTaken(atLeastMs)
+    // The requests took time: `lease.run` checks again that the lease is held.
+    return lease.run(() => work(lease))
+  }, options)
+}
