@@ -11,6 +11,7 @@ import { Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { migrate as migrateWithin } from '../../dist/stores/mysql/migrate.js'
 import { ROUTINES } from '../../dist/stores/mysql/routines.js'
 import { makeClaim, TRY } from '../redis/support/world.js'
 
@@ -140,4 +141,33 @@ test('mysql: a call that finds its procedure dropped by a migration is sent agai
   await mysqlPool.query(routine?.sql ?? '')
   await expect(attempt).resolves.toMatchObject({ outcome: 'granted' })
   await one.close()
+})
+
+test('postgres: a migration that has nothing to change waits for no client that writes', async () => {
+  const writer = await pgPool.connect()
+  try {
+    await writer.query(
+      'begin; lock table holdfast.waiters, holdfast.tombstones in row exclusive mode',
+    )
+    await expect(
+      Promise.race([migratePostgres(pgPool), pause(5000, 'still waits', { ref: false })]),
+    ).resolves.toBeUndefined()
+  } finally {
+    await writer.query('rollback')
+    writer.release()
+  }
+})
+
+test('mysql: a migration that has waited too long for another one changes nothing, and fails', async () => {
+  const other = await mysqlPool.getConnection()
+  try {
+    await other.query(`select get_lock('holdfast_migration', 0)`)
+    await expect(migrateWithin(mysqlPool, 'late_', 1)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: 'Another client has been migrating for 1 seconds. Try again later.',
+    })
+    expect(mysql.sql("show tables like 'late%'")).toBe('')
+  } finally {
+    other.destroy()
+  }
 })

@@ -40,11 +40,12 @@ function denied(cause: unknown): LockError {
   return new StoreUnavailableError(text, { store: 'mysql', code: 'STORE_AUTH', cause })
 }
 
-export async function migrate(pool: Connections, prefix: string): Promise<void> {
+/** @param waitSeconds how long another migration may keep this one waiting */
+export async function migrate(pool: Connections, prefix: string, waitSeconds = 30): Promise<void> {
   checkPrefix(prefix)
   const connection = await pool.getConnection()
   try {
-    await connection.query(statement(`select get_lock('${MIGRATION_LOCK}', 30)`))
+    await lockOutOthers(connection, waitSeconds)
     await checkFormat(connection, prefix)
     for (const sql of TABLE_STATEMENTS) await run(connection, sql, prefix)
     await migrateRoutines(connection, prefix)
@@ -52,6 +53,17 @@ export async function migrate(pool: Connections, prefix: string): Promise<void> 
     // The lock ends with its connection.
     connection.destroy()
   }
+}
+
+async function lockOutOthers(connection: MysqlConnection, waitSeconds: number): Promise<void> {
+  const sql = `select get_lock('${MIGRATION_LOCK}', ${waitSeconds}) as is_ours`
+  const [rows] = await connection.query(statement(sql))
+  const [row] = rows as { readonly is_ours: unknown }[]
+  if (Number(row?.is_ours) === 1) return
+  throw new StoreUnavailableError(
+    `Another client has been migrating for ${waitSeconds} seconds. Try again later.`,
+    { store: 'mysql' },
+  )
 }
 
 /**

@@ -56,8 +56,6 @@ create table if not exists holdfast.waiters (
   primary key (lock, id)
 ) with (fillfactor = 50);
 
-create unique index if not exists waiters_in_order on holdfast.waiters (lock, seq);
-
 create table if not exists holdfast.tombstones (
   lock text collate "C" not null,
   id text collate "C" not null,
@@ -65,8 +63,6 @@ create table if not exists holdfast.tombstones (
   outcome text not null,
   primary key (lock, id)
 );
-
-create index if not exists tombstones_by_age on holdfast.tombstones (until);
 
 create table if not exists holdfast.guards (
   name text collate "C" primary key,
@@ -83,4 +79,15 @@ create table if not exists holdfast.facts (
   name text collate "C" primary key,
   value text not null
 );
+
+-- "create index if not exists" locks its table against writers, also where the index exists. Two
+-- such locks and the writes of a client that works meanwhile would make a deadlock.
+do $indexes$ begin
+  if to_regclass(quote_ident(HOLDFAST_TEXT) || '.waiters_in_order') is null then
+    create unique index waiters_in_order on holdfast.waiters (lock, seq);
+  end if;
+  if to_regclass(quote_ident(HOLDFAST_TEXT) || '.tombstones_by_age') is null then
+    create index tombstones_by_age on holdfast.tombstones (until);
+  end if;
+end $indexes$;
 `
