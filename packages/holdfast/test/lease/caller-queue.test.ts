@@ -128,8 +128,13 @@ describe('callers of one client for permits that are free', () => {
   test('get no grant that the clocks cast doubt on while it was held back', async () => {
     const world = makeWorld()
     const permits = world.client().semaphore('a', { permits: 3 })
-    let attempts = 0
-    world.wire.fate = (verb) => (verb === 'attempt' && attempts++ === 0 ? 'hang' : 'deliver')
+    let firstClaim: unknown
+    world.wire.fate = (verb, argument) => {
+      if (verb !== 'attempt') return 'deliver'
+      const { id } = argument as Claim
+      firstClaim ??= id
+      return id === firstClaim ? 'hang' : 'deliver'
+    }
     void permits.acquire()
     const heldAtOnce = permits.acquire().then((lease) => lease.held)
     await world.clock.advance(500)
