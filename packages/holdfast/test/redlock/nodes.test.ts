@@ -1,6 +1,7 @@
 /**
  * Nodes that are down, slow, or come back: what the others decide, and what becomes of their votes.
  */
+import { setImmediate as afterTick } from 'node:timers/promises'
 import { createLocks, LockLostError } from 'holdfast'
 import { redlockStore } from 'holdfast/redlock'
 import { Redis } from 'ioredis6'
@@ -199,6 +200,35 @@ test('when a majority forgot, the former holder learns it from its next renewal'
   })
   expect(await store.withdraw(former)).not.toBe('released')
   expect(await other.renew([next])).toEqual([{ outcome: 'renewed' }])
+})
+
+test('a vote that was asked for again and comes just before the release does not count for it', async () => {
+  world = await startWorld(3)
+  let arrive: (() => void) | undefined
+  let isHeldBack = false
+  const store = world.openThrough(0, async (send, args) => {
+    if (isHeldBack && args.includes('a')) {
+      await new Promise<void>((resolve) => (arrive = resolve))
+    } else if (arrive && args.includes('w')) {
+      arrive()
+      await afterTick()
+    }
+    return send()
+  })
+  const [claim, other] = [claimOf('order:1'), claimOf('order:1')]
+  expect(await attempt(store, claim)).toBe('granted')
+  await soon(async () =>
+    expect(await holders(world, 'order:1')).toEqual([claim.id, claim.id, claim.id]),
+  )
+  isHeldBack = true
+  await world.servers[0]!.command('FLUSHALL')
+  expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+  await soon(async () => expect(arrive).toBeDefined())
+  // A second node forgets: the lease has ended, and another client has the lock for a moment.
+  await world.servers[1]!.command('FLUSHALL')
+  expect(await attempt(world.open(), other)).toBe('granted')
+  for (const index of [0, 1]) expect(await world.node(index).withdraw(other)).toBe('released')
+  expect(await store.withdraw(claim)).toBe('absent')
 })
 
 test('broken connections to all nodes at once harm no lease', async () => {
