@@ -8,11 +8,12 @@ import {
   type LockError,
 } from '../errors.js'
 import { adoptHandle } from './adoption.js'
+import { announceGrant } from './announcements.js'
 import { hasContexts } from './async-context.js'
 import type { Client } from './client.js'
 import { currentFrame } from './frames.js'
 import { Grant } from './grant.js'
-import { announceGrant, releaseGrant } from './hand-off.js'
+import { releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
 import type { AcquireOptions, LockSettings } from './options.js'

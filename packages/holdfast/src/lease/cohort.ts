@@ -9,13 +9,15 @@
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { LockError } from '../errors.js'
+import { invariant } from '../invariant.js'
 import type { AttemptOptions } from '../store/contract.js'
+import { announceGrant } from './announcements.js'
 import { channels } from './events.js'
 import { startClaim } from './start-claim.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
 import { Grant, type GrantQueue } from './grant.js'
-import { announceGrant, canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
+import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
 import type { AttemptStatus } from './open-waits.js'
@@ -169,6 +171,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
 
   /** Starts a claim. Returns the grant if the store grants it synchronously. */
   #requestGrant(): Grant | undefined {
+    invariant(!this.#pending, 'a cohort has one claim on its way at most', this.#template.lock)
     const found = startClaim(this.#services, this.#template, this, this)
     if (found instanceof Grant) return found
     if (found) this.#pending = found

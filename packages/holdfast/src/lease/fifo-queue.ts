@@ -15,12 +15,14 @@ import { atTickEndOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import { CallerQueue, type QueuedCaller } from './caller-queue.js'
 import type { LockError } from '../errors.js'
+import { invariant } from '../invariant.js'
+import { announceGrant } from './announcements.js'
 import { channels } from './events.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
 import { outsideContext } from './async-context.js'
 import type { Grant } from './grant.js'
-import { announceGrant, canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
+import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
 import { Wait, type WaitLimits } from './wait.js'
@@ -109,6 +111,7 @@ export class FifoQueue implements GrantReturner {
       this.#openReleases += 1
       const answered = (): void => {
         this.#openReleases -= 1
+        invariant(this.#openReleases >= 0, 'a release of a row is answered once')
         // The caller of the release may acquire again first.
         this.#endTickSoon()
       }

@@ -3,7 +3,8 @@
  * without a call to the store. Each has a token of its own, from the block that the grant reserved.
  */
 import { invariant } from '../invariant.js'
-import { channels, publish } from './events.js'
+import { announceHandOff } from './announcements.js'
+import { channels } from './events.js'
 import type { Grant } from './grant.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
@@ -41,19 +42,9 @@ export function handOff(
 ): void {
   grant.handOffs += 1
   const lease = new HeldLease(services, grant, nowMs, wait.maxHoldMs, returner)
-  if (channels['handed-off'].hasSubscribers) {
-    publish('handed-off', () => ({
-      ...services.runtime.event(grant.claim),
-      token: lease.token,
-      durationMs: nowMs - wait.startedMs,
-    }))
-  }
+  if (channels['handed-off'].hasSubscribers)
+    announceHandOff(services.runtime, grant.claim, lease.token, nowMs - wait.startedMs)
   wait.serve(lease)
-}
-
-/** Publishes that a lease begins. `durationMs`: how long its holder waited. */
-export function announceGrant(runtime: Runtime, { claim, token }: Grant, durationMs: number): void {
-  publish('granted', () => ({ ...runtime.event(claim), token, durationMs }))
 }
 
 /** Releases a grant in the store. */

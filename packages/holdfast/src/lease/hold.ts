@@ -7,7 +7,8 @@ import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../store/contract.js'
 import { DeadlineTimer } from './deadline-timer.js'
-import { channels, publish } from './events.js'
+import { announceLoss, announceRelease } from './announcements.js'
+import { channels } from './events.js'
 import type { Enterable } from './frames.js'
 import type { Grant, GrantHolder } from './grant.js'
 import { LeaseSignal } from './lease-signal.js'
@@ -185,11 +186,9 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   #noteReleased(outcome: 'released' | 'lost', nowMs: number): void {
     if (outcome === 'lost' && !this.#lost) this.#noteLateLoss('expired', nowMs)
     if (!channels.released.hasSubscribers) return
-    publish('released', () => ({
-      ...this.services.runtime.event(this.grant.claim),
-      outcome: this.#lost ? 'lost' : outcome,
-      durationMs: nowMs - this.#startedMs,
-    }))
+    const { services, grant } = this
+    const result = this.#lost ? 'lost' : outcome
+    announceRelease(services.runtime, grant.claim, result, nowMs - this.#startedMs)
   }
 
   /**
@@ -204,11 +203,8 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   }
 
   #announceLoss(reason: LossReason, nowMs: number): void {
-    publish('lost', () => ({
-      ...this.services.runtime.event(this.grant.claim),
-      reason,
-      durationMs: nowMs - this.#startedMs,
-    }))
+    const { services, grant } = this
+    announceLoss(services.runtime, grant.claim, reason, nowMs - this.#startedMs)
   }
 
   /** Ends the lease, since its grant is lost. */

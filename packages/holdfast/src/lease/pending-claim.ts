@@ -25,12 +25,13 @@ import {
 } from './claim-state.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { clocksParted } from './deadline.js'
-import { channels, publish } from './events.js'
+import { announceAttempt, announceQueued } from './announcements.js'
+import { channels } from './events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
 import type { AttemptStatus } from './open-waits.js'
 import { renewOnce } from './renew-once.js'
 import type { ClaimTemplate } from './runtime.js'
-import { announceAttempt, type SentAttempt } from './sent-attempt.js'
+import type { SentAttempt } from './sent-attempt.js'
 import type { Services } from './services.js'
 import { WakeUps } from './wake-ups.js'
 import { isRetryable } from './withdrawals.js'
@@ -247,8 +248,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
 
   #noteWaiting(sent: SentAttempt): void {
     const { runtime } = this.#services
-    if (evidenceOf(this.#state).name !== 'queued')
-      publish('queued', () => runtime.event(sent.claim))
+    if (evidenceOf(this.#state).name !== 'queued') announceQueued(runtime, sent.claim)
     const nowMs = runtime.clock.monotonicMs()
     this.#state = afterWaiting(this.#state, sent, nowMs, runtime.clockOffsetMs(nowMs))
   }

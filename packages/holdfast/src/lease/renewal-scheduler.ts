@@ -12,7 +12,14 @@ import { isPromise } from '../store/maybe-promise.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import { outsideContext } from './async-context.js'
 import { marginMs } from './deadline.js'
-import { channels, publish } from './events.js'
+import {
+  announceLoss,
+  announceRenewal,
+  announceRisk,
+  announceSafe,
+  announceUnknownRenewal,
+} from './announcements.js'
+import { channels } from './events.js'
 import type { Grant } from './grant.js'
 import { RenewalLane } from './renewal-lane.js'
 import type { Runtime } from './runtime.js'
@@ -88,11 +95,9 @@ export class RenewalScheduler {
     this.remove(grant)
     const { claim } = grant
     if (reason !== 'stolen') this.#withdrawals.inBackground(claim)
-    if (!wasAnnounced) {
-      const durationMs = this.#runtime.clock.monotonicMs() - grant.grantedMs
-      publish('lost', () => ({ ...this.#runtime.event(claim), reason, durationMs }))
-    }
-    const { store } = this.#runtime
+    const { store, clock } = this.#runtime
+    if (!wasAnnounced)
+      announceLoss(this.#runtime, claim, reason, clock.monotonicMs() - grant.grantedMs)
     grant.holder?.onLoss(
       new LockLostError(reason, { lock: claim.lock, store: store.name, stealReason }),
     )
@@ -173,7 +178,7 @@ export class RenewalScheduler {
     const due: Grant[] = []
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      if (riskMs(grant) <= nowMs) this.#announceRisk(grant, nowMs)
+      if (riskMs(grant) <= nowMs) this.#noteRisk(grant, grant.deadlineMs - nowMs)
       if (grant.retryAtMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
@@ -194,19 +199,11 @@ export class RenewalScheduler {
     return true
   }
 
-  /** Announces a lease that has used up half its TTL while a renewal is unanswered. */
-  #announceRisk(grant: Grant, nowMs: number): void {
-    const remainingMs = grant.deadlineMs - nowMs
+  /** A loss is announced instead where the deadline is that near. */
+  #noteRisk(grant: Grant, remainingMs: number): void {
     if (remainingMs <= ANNOUNCE_EARLY_MS) return
     grant.isAtRisk = true
-    publish('at-risk', () => ({ ...this.#runtime.event(grant.claim), remainingMs }))
-  }
-
-  /** Announces that a renewal got through again. */
-  #announceSafe(grant: Grant): void {
-    grant.isAtRisk = false
-    const remainingMs = grant.deadlineMs - this.#runtime.clock.monotonicMs()
-    publish('safe', () => ({ ...this.#runtime.event(grant.claim), remainingMs }))
+    announceRisk(this.#runtime, grant.claim, remainingMs)
   }
 
   #clocksMoved(offsetMs: number): boolean {
@@ -290,14 +287,15 @@ export class RenewalScheduler {
       grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
       this.remove(grant)
       this.add(grant)
-      if (grant.isAtRisk) this.#announceSafe(grant)
-      if (channels.renewed.hasSubscribers) {
-        const durationMs = clock.monotonicMs() - sent.sentMs
-        publish('renewed', () => ({ ...this.#runtime.event(grant.claim), durationMs }))
+      if (grant.isAtRisk) {
+        grant.isAtRisk = false
+        announceSafe(this.#runtime, grant.claim, grant.deadlineMs - clock.monotonicMs())
       }
+      if (channels.renewed.hasSubscribers)
+        announceRenewal(this.#runtime, grant.claim, clock.monotonicMs() - sent.sentMs)
       return
     }
-    publish('renewal-unknown', () => ({ ...this.#runtime.event(grant.claim), error: result.cause }))
+    announceUnknownRenewal(this.#runtime, grant.claim, result.cause)
     const retryMs = this.#runtime.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
     grant.retryAtMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
     grant.unanswered ??= this.#unanswered.add(grant)

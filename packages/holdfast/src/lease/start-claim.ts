@@ -1,12 +1,12 @@
 /** Sends the first attempt of a claim. A free lock needs no more than that. */
 import type { AttemptResult } from '../store/contract.js'
 import type { MaybePromise } from '../store/maybe-promise.js'
+import { announceAttempt } from './announcements.js'
 import { channels } from './events.js'
 import { Grant } from './grant.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { PendingClaim } from './pending-claim.js'
 import type { ClaimTemplate } from './runtime.js'
-import { announceAttempt } from './sent-attempt.js'
 import type { Services } from './services.js'
 import { isRetryable } from './withdrawals.js'
 

@@ -6,6 +6,7 @@
  * is not needed any more.
  */
 import { isLockError, StoreUnavailableError, type LockError } from '../errors.js'
+import { invariant } from '../invariant.js'
 import type { Claim, WithdrawOutcome } from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { Runtime } from './runtime.js'
@@ -98,6 +99,7 @@ export class Withdrawals {
 
   #released(): void {
     this.#releases -= 1
+    invariant(this.#releases >= 0, 'a release ends once')
     if (this.#releases === 0) this.#onReleased?.()
   }
 
