@@ -22,6 +22,7 @@ export const COMMANDS: Readonly<Record<CommandName, Entry>> = {
   elect: other('elect', 'Run a command on the leader of several candidates'),
   ls: other('ls', 'List the locks that are held or waited for'),
   inspect: other('inspect', 'Show one lock'),
+  deadlocks: other('deadlocks', 'Show the holders that wait for each other'),
   watch: other('watch', 'Watch the locks in the terminal'),
   acquire: other('acquire', 'Acquire a lock and print its handle'),
   renew: other('renew', 'Renew the lock of a handle'),

@@ -1,6 +1,7 @@
 /** The commands that are loaded only when they are called. The bundle keeps them in one file. */
 export { command as acquire } from './acquire.js'
 export { command as completion } from './completion.js'
+export { command as deadlocks } from './deadlocks.js'
 export { command as doctor } from './doctor.js'
 export { command as elect } from './elect.js'
 export { command as inspect } from './inspect.js'

@@ -39,6 +39,11 @@ export function modeText(info: LockInfo, weight: number): string {
   return weight === 1 ? '1 permit' : `${weight} permits`
 }
 
+/** The locks that the work of a holder waits for. */
+export function waitsForText({ waitsFor = [] }: Owner): string {
+  return printable(waitsFor.map(({ lock }) => lock).join(', '))
+}
+
 export function stolenText({ stolen, stealReason }: HolderInfo): string {
   if (!stolen) return ''
   return stealReason === undefined ? '(stolen) ' : `(stolen by ${printable(stealReason)}) `

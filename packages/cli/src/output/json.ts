@@ -33,6 +33,10 @@ function holderJson(info: LockInfo, holder: HolderInfo, nowMs: number): object {
     remainingMs: Math.round(holder.remainingMs),
     stolen: holder.stolen,
     stealReason: holder.stealReason ?? null,
+    waitsFor: (holder.owner.waitsFor ?? []).map(({ lock, sinceMs }) => ({
+      lock,
+      waitingSince: isoTime(sinceMs),
+    })),
   }
 }
 

@@ -1,7 +1,7 @@
 /** The page of `holdfast inspect`: one lock with its holders and waiters. */
 import type { HolderInfo, LockInfo, WaiterInfo } from 'holdfast/store'
 import { formatDuration } from '../args/duration.js'
-import { kindText, labelText, modeText, ownerText, stolenText } from './holders.js'
+import { kindText, labelText, modeText, ownerText, stolenText, waitsForText } from './holders.js'
 import { renderTable, type Column, type TableOptions } from './table.js'
 import { printable } from './text.js'
 
@@ -29,6 +29,8 @@ function holdersText(info: LockInfo, options: TableOptions): string {
     { title: 'CLAIM', cell: ({ claimId }) => printable(claimId) },
     { title: 'LABEL', cell: (holder) => `${stolenText(holder)}${labelText(holder.owner)}` },
   ]
+  const doWait = info.holders.some(({ owner }) => owner.waitsFor !== undefined)
+  if (doWait) columns.push({ title: 'ITSELF WAITS FOR', cell: ({ owner }) => waitsForText(owner) })
   return renderTable(info.holders, columns, options)
 }
 

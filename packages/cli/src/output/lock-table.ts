@@ -1,7 +1,7 @@
 /** The table of `holdfast ls` and `holdfast watch`: a row for each holder. */
 import type { HolderInfo, LockInfo } from 'holdfast/store'
 import { formatDuration } from '../args/duration.js'
-import { kindText, labelText, ownerText, waiterCount } from './holders.js'
+import { kindText, labelText, ownerText, waiterCount, waitsForText } from './holders.js'
 import { leftOutColumns, renderTable, type Column, type TableOptions } from './table.js'
 import { printable } from './text.js'
 
@@ -46,16 +46,25 @@ export const LOCK_COLUMNS: readonly Column<LockRow>[] = [
   },
 ]
 
+/** Shown where a holder waits for another lock. */
+const ITSELF_WAITS: Column<LockRow> = {
+  title: 'ITSELF WAITS FOR',
+  cell: ({ holder }) => (holder ? waitsForText(holder.owner) : ''),
+  optional: 4,
+}
+
 export function renderLocks(locks: readonly LockInfo[], options: TableOptions = {}): string {
   if (locks.length === 0) return 'No lock is held or waited for.\n'
   const { width = Infinity } = options
   const rows = lockRows(locks)
-  const missing = leftOutColumns(rows, LOCK_COLUMNS, width)
+  const doWait = rows.some(({ holder }) => holder?.owner.waitsFor !== undefined)
+  const columns = doWait ? [...LOCK_COLUMNS, ITSELF_WAITS] : LOCK_COLUMNS
+  const missing = leftOutColumns(rows, columns, width)
   const remark =
     missing.length === 0
       ? ''
       : `\nA wider terminal or a pipe also shows: ${missing.join(', ').toLowerCase()}.\n`
-  return renderTable(rows, LOCK_COLUMNS, options) + remark
+  return renderTable(rows, columns, options) + remark
 }
 
 export function lockRows(locks: readonly LockInfo[]): LockRow[] {

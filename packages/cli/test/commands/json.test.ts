@@ -1,5 +1,8 @@
 /** Every object of `--json` matches the JSON Schema of the package. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { createLocks } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+import { CAPACITY_ALL } from 'holdfast/store'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { Box } from '../support/holdfast.js'
@@ -47,6 +50,26 @@ test('ls and inspect, with holders, waiters, readers and permits', async () => {
   expect(heldForMs).toBeLessThan(60_000)
   for (const holder of holders) holder.types('\n')
   expect(await waiter.code()).toBe(0)
+})
+
+test('deadlocks', async () => {
+  const box = new Box()
+  const locks = createLocks(embeddedStore({ directory: box.file('store') }))
+  const { claimId } = await locks.mutex('job').acquire()
+  const [info] = await locks.inspect()
+  const [holder] = info?.holders ?? []
+  if (!holder) throw new Error('the lock has no holder')
+  // It waits for the lock that it holds.
+  const note = { id: 'a-wait', lock: 'job', weight: CAPACITY_ALL, sinceMs: Date.now() }
+  const owner = { ...holder.owner, waitsFor: [note] }
+  await locks.store.renew([{ lock: 'job', id: claimId, ttlMs: 30_000, owner, keepsEnd: true }])
+  const run = box.holdfast(['deadlocks', '--json'])
+  expect(await run.code()).toBe(75)
+  expectValid('deadlocks', run.stdout)
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    deadlocks: [{ steps: [{ lock: 'job', claimId, waitsFor: 'job' }] }],
+  })
+  await locks.close()
 })
 
 test('run, steal, handles, doctor, migrate and failures', async () => {
