@@ -273,3 +273,76 @@ function noted(election: Election): string[] {
   election.on('resigned', () => events.push('resigned'))
   return events
 }
+
+describe('lead', () => {
+  test('waits for nested work before it resigns', async () => {
+    const { direct } = makeWorld()
+    const election = direct().election('scheduler')
+    const order: string[] = []
+    await election.lead((lease) => {
+      void lease.run(async () => {
+        await Promise.resolve()
+        order.push('nested')
+      })
+      election.on('resigned', () => order.push('resigned'))
+    })
+    expect(order).toEqual(['nested', 'resigned'])
+  })
+
+  test('one call at a time leads, and the next one may follow', async () => {
+    const { direct } = makeWorld()
+    const election = direct().election('scheduler')
+    await election.lead(async () => {
+      await expect(election.lead(() => 1)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    })
+    expect(await election.lead(() => 2)).toBe(2)
+  })
+
+  test('a signal that aborts during the campaign ends it, and leaves no candidate', async () => {
+    const { direct } = makeWorld()
+    const busy = await direct().mutex('scheduler').acquire()
+    const election = direct().election('scheduler')
+    const stop = new AbortController()
+    const leading = outcomeOf(election.lead(() => 1, { signal: stop.signal }))
+    stop.abort(new RangeError('shutdown'))
+    expect(await leading).toHaveProperty('error', stop.signal.reason)
+    await busy.release()
+    expect(await direct().mutex('scheduler').tryAcquire()).toBeDefined()
+  })
+
+  test('resign() during its campaign rejects it', async () => {
+    const { direct } = makeWorld()
+    await direct().mutex('scheduler').acquire()
+    const election = direct().election('scheduler')
+    const leading = outcomeOf(election.lead(() => 1))
+    expect(await election.resign()).toBe(false)
+    expect(await leading).toHaveProperty('error.code', 'LOCK_USAGE')
+  })
+
+  test.each([undefined, 1, {}])('refuses %s as the work', async (work) => {
+    const { direct } = makeWorld()
+    const leading = direct()
+      .election('scheduler')
+      .lead(work as never)
+    await expect(leading).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+  })
+})
+
+describe('observe', () => {
+  test('ends with the reason of its signal, and when the client closes', async () => {
+    const { direct } = makeWorld()
+    const stop = new AbortController()
+    const one = direct().election('scheduler').observe({ signal: stop.signal })
+    expect(await one.next()).toEqual({ done: false, value: { leader: undefined } })
+    const locks = direct()
+    const other = locks.election('scheduler').observe()
+    await other.next()
+    const ends = [outcomeOf(one.next()), outcomeOf(other.next())]
+    await Promise.resolve()
+    stop.abort(new RangeError('shutdown'))
+    expect(await ends[0]).toHaveProperty('error', stop.signal.reason)
+    await locks.close()
+    expect(await ends[1]).toHaveProperty('error.code', 'LOCKS_CLOSED')
+    expect(await one.next()).toEqual({ done: true, value: undefined })
+  })
+})

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { codeOf, outcomeOf } from '../../expect.js'
 import { planFor } from '../../faulty-store.js'
-import { inspect } from '../../needs.js'
+import { inspect, steal } from '../../needs.js'
 
 export const election = new Group('election')
 
@@ -88,6 +88,108 @@ election.test(
     const leader = await context.soon(two.election(context.name()).leader())
     assert.equal(leader?.claimId, lease.claimId)
     assert.equal(leader?.owner.label, 'the first')
+  },
+  { needs: [inspect] },
+)
+
+election.test('lead runs the work of one candidate after the other', async (context) => {
+  const { time } = context
+  const [one, two] = [await context.locks(), await context.locks()]
+  const order: string[] = []
+  const work = (name: string) => async (): Promise<string> => {
+    order.push(`${name} leads`)
+    await time.pass(30)
+    order.push(`${name} ends`)
+    return name
+  }
+  const first = one.election(context.name()).lead(work('one'))
+  await time.eventually('the first leader', context.slackMs, () => order.length > 0)
+  const second = two.election(context.name()).lead(work('two'))
+  assert.equal(await context.soon(first), 'one')
+  assert.equal(await time.within(second, 2000 + context.slackMs, 'the next leader'), 'two')
+  assert.deepEqual(order, ['one leads', 'one ends', 'two leads', 'two ends'])
+})
+
+election.test(
+  'lead leads again after a loss, with a larger token',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const tokens: bigint[] = []
+    const candidate = one.election(context.name(), { ttlMs: context.shortMs })
+    const limitMs = context.shortMs + context.slackMs
+    const leading = candidate.lead(async ({ token, signal }) => {
+      tokens.push(token)
+      if (tokens.length === 2) return 'done'
+      await two.steal(context.name(), { reason: 'a test' })
+      await context.time.eventually('the loss', limitMs, () => signal.aborted)
+      return 'lost meanwhile'
+    })
+    assert.equal(await context.time.within(leading, 2 * limitMs, 'the second leadership'), 'done')
+    const [first = 0n, second = 0n] = tokens
+    assert.ok(second > first)
+  },
+  { needs: [steal] },
+)
+
+election.test(
+  'a signal ends lead once its work has stopped, and no loss is reported',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const candidate = one.election(context.name())
+    const events: string[] = []
+    for (const event of ['elected', 'lost', 'resigned'] as const)
+      candidate.on(event, () => events.push(event))
+    const stop = new AbortController()
+    let hasStopped = false
+    const leading = outcomeOf(
+      candidate.lead(
+        async (lease) => {
+          stop.abort(new RangeError('shutdown'))
+          assert.equal(lease.signal.aborted, true)
+          await context.time.pass(30)
+          hasStopped = candidate.isLeader
+          return 'too late'
+        },
+        { signal: stop.signal },
+      ),
+    )
+    const outcome = await context.soon(leading)
+    assert.ok('error' in outcome && outcome.error instanceof RangeError)
+    assert.equal(hasStopped, true)
+    assert.deepEqual(events, ['elected', 'resigned'])
+    await context.soon(two.election(context.name()).campaign())
+  },
+)
+
+election.test('work that fails makes lead resign and reject', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const candidate = one.election(context.name())
+  const leading = candidate.lead(() => Promise.reject(new RangeError('the work failed')))
+  await assert.rejects(context.soon(leading), RangeError)
+  assert.equal(candidate.isLeader, false)
+  await context.soon(two.election(context.name()).campaign())
+})
+
+election.test(
+  'an observer sees each leader, and that there is none',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const leaders = (await context.locks()).election(context.name()).observe()
+    const next = async () => {
+      const step = leaders.next()
+      return (await context.time.within(step, 2000 + context.slackMs, 'a change')).value
+    }
+    assert.deepEqual(await next(), { leader: undefined })
+    const first = one.election(context.name())
+    const { token } = await context.soon(first.campaign())
+    const seen = await next()
+    assert.equal(seen?.leader?.owner.pid, process.pid)
+    assert.equal(seen?.token, token)
+    await first.resign()
+    assert.deepEqual(await next(), { leader: undefined })
+    const later = await context.soon(two.election(context.name()).campaign())
+    assert.equal((await next())?.token, later.token)
+    await leaders.return?.()
   },
   { needs: [inspect] },
 )
