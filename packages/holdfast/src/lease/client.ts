@@ -10,6 +10,7 @@ import { Cohort } from './cohort.js'
 import { FifoQueue } from './fifo-queue.js'
 import { Heartbeats } from './heartbeats.js'
 import {
+  checkBoolean,
   checkDeadlockCheck,
   checkLabel,
   checkWait,
@@ -28,6 +29,8 @@ import { Withdrawals } from './withdrawals.js'
 
 export class Client implements Services {
   readonly settings: LockSettings
+  /** Whether leases remember where they were acquired. */
+  readonly tracesAcquires: boolean
   /** The limits of a caller without options. */
   readonly waitLimits: WaitLimits
   readonly runtime: Runtime
@@ -48,7 +51,9 @@ export class Client implements Services {
       outageMs: options.waitMs === undefined ? OUTAGE_LIMIT_MS : Infinity,
       signal: undefined,
     }
-    const { clock = systemClock, random = systemRandom, label } = options
+    const { clock = systemClock, random = systemRandom, label, traceAcquires = false } = options
+    checkBoolean('traceAcquires', traceAcquires)
+    this.tracesAcquires = traceAcquires
     this.runtime = new Runtime(store, {
       clock,
       random,

@@ -40,6 +40,12 @@ export interface LockEvents {
   'at-risk': LockEvent & { readonly remainingMs: number }
   /** A renewal got through after `at-risk`. `remainingMs`: until the new deadline. */
   safe: LockEvent & { readonly remainingMs: number }
+  /**
+   * The handle of a held lease was garbage-collected, without a release. The client still renews
+   * the lease. `durationMs`: since the grant. `acquiredAt`: the stack of the call, if the client
+   * has `traceAcquires`.
+   */
+  forgotten: LockEvent & { readonly durationMs: number; readonly acquiredAt?: string }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
   /**
@@ -76,6 +82,7 @@ const NAMES: readonly LockEventName[] = [
   'renewal-unknown',
   'at-risk',
   'safe',
+  'forgotten',
   'lost',
   'released',
   'store-unavailable',

@@ -27,6 +27,8 @@ export interface GrantHolder {
   /** When the lease ends at the latest by the monotonic clock, even if the grant continues. */
   readonly endsMs: number
   onLoss(error: LockLostError): void
+  /** Called before each renewal. */
+  onRenewal(): void
 }
 
 /** The local queue that a grant serves. */

@@ -10,10 +10,11 @@ import { DeadlineTimer } from './deadline-timer.js'
 import { announceLoss, announceRelease } from './announcements.js'
 import { channels } from './events.js'
 import type { Enterable } from './frames.js'
-import type { Grant, GrantHolder } from './grant.js'
+import type { Grant } from './grant.js'
 import { LeaseSignal } from './lease-signal.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from './services.js'
+import { WeakLease, type Forgettable } from './weak-lease.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
 /** Takes grants back: the local queue that a grant serves, or the store alone. */
@@ -24,12 +25,12 @@ export interface GrantReturner {
 /** `maxHoldMs` is announced this long before it is reached: timers fire late and never early. */
 const ANNOUNCE_EARLY_MS = 2
 
-export class Hold implements GrantHolder, OpenLease, Enterable {
+export class Hold implements Forgettable, Enterable {
   readonly token: bigint
   readonly endsMs: number
   protected readonly services: Services
   protected readonly grant: Grant
-  readonly #place: Place<OpenLease>
+  #place: Place<OpenLease>
   readonly #returner: GrantReturner
   readonly #startedMs: number
   #maxHold: DeadlineTimer | undefined
@@ -41,6 +42,10 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   #isExported = false
   #release: ReleaseOutcome | undefined
   #callbacks: RunningCallbacks | undefined
+  /** Where it was acquired, if the client traces that. */
+  declare acquiredAt: string | undefined
+  /** Stands in for this lease, so that user code may forget it. */
+  #weak: WeakLease | undefined
   /** Called when it is lost or released. */
   #onOver: (() => void) | undefined
 
@@ -109,7 +114,22 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   }
 
   get signal(): AbortSignal {
+    this.#weak?.keep(this)
     return (this.#signal ??= new LeaseSignal(this.#lost ?? this.#stopReason)).signal
+  }
+
+  get isInUse(): boolean {
+    return this.#signal !== undefined || this.busy
+  }
+
+  onRenewal(): void {
+    const { services, grant } = this
+    // Any other lease ends by itself.
+    if (this.isInUse || grant.renewing !== 'regular' || this.#maxHold) return
+    services.leases.delete(this.#place)
+    this.#weak = new WeakLease(this, services, grant, this.#returner)
+    this.#place = this.#weak.place
+    grant.holder = this.#weak
   }
 
   assertHeld(): void {
@@ -136,7 +156,8 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
     const nowMs = this.services.runtime.clock.monotonicMs()
     const lateness = this.#lateness(nowMs)
     const { grant } = this
-    invariant(grant.holder === this, 'only the holder of a grant returns it', grant.claim.lock)
+    const isHolder = grant.holder === (this.#weak ?? this)
+    invariant(isHolder, 'only the holder of a grant returns it', grant.claim.lock)
     grant.holder = undefined
     const outcome = this.#returner.returnGrant(grant, nowMs)
     this.#release = lateness ? 'lost' : outcome
@@ -271,6 +292,7 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   }
 
   track(callback: Promise<unknown>): void {
+    this.#weak?.keep(this)
     const callbacks = (this.#callbacks ??= new RunningCallbacks())
     callbacks.add(callback)
   }

@@ -45,6 +45,11 @@ export interface LocksOptions extends LockOptions {
    * clients. False or Infinity turns that off. Default 1 000.
    */
   readonly deadlockCheckMs?: number | false
+  /**
+   * Remembers where each lease was acquired, for the event `forgotten`. Costs a stack trace for
+   * each acquire. Default false.
+   */
+  readonly traceAcquires?: boolean
   /** Time, for simulations. */
   readonly clock?: Clock
   /** Randomness, for simulations. */
@@ -83,6 +88,7 @@ export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
   label: 1,
   waitMs: 1,
   deadlockCheckMs: 1,
+  traceAcquires: 1,
   clock: 1,
   random: 1,
 }
@@ -176,7 +182,7 @@ export function checkDuration(
   }
 }
 
-function checkBoolean(what: string, value: unknown): void {
+export function checkBoolean(what: string, value: unknown): void {
   if (typeof value !== 'boolean')
     throw new LockUsageError(`${what} must be true or false, not ${describe(value)}.`)
 }

@@ -271,6 +271,7 @@ export class RenewalScheduler {
     this.remove(grant)
     if (!grant.isOpen) return
     grant.openRenewals += 1
+    grant.holder?.onRenewal()
     const retryAfterMs = Math.min(LONGEST_RETRY_MS, Math.max(grant.ttlMs / 6, 25))
     grant.retryAtMs = sentMs + retryAfterMs
     grant.unanswered = this.#unanswered.add(grant)

@@ -4,6 +4,7 @@ import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/held-lease.js'
 import type { Lease } from '../lease/lease.js'
+import { noteCaller } from '../lease/weak-lease.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
 import { checkKeys } from '../options/known-keys.js'
@@ -76,7 +77,9 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
 
   acquire(options?: AcquireOptions): Promise<L> {
     try {
-      return Promise.resolve(this.#acquirer.acquire(options) as unknown as L | Promise<L>)
+      const lease = this.#acquirer.acquire(options)
+      const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'acquire') : lease
+      return Promise.resolve(traced as unknown as L | Promise<L>)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -84,10 +87,14 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
 
   async tryAcquire(...rest: readonly unknown[]): Promise<L | undefined> {
     if (rest[0] !== undefined) checkKeys('tryAcquire', rest[0], {}, { lock: this.name })
-    return this.#acquirer.tryAcquire() as unknown as L | undefined
+    const lease = this.#acquirer.tryAcquire()
+    const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'tryAcquire') : lease
+    return traced as unknown as L | undefined
   }
 
   async adopt(handle: string): Promise<L> {
-    return this.#acquirer.adopt(handle) as unknown as L
+    const lease = this.#acquirer.adopt(handle)
+    const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'adopt') : lease
+    return traced as unknown as L
   }
 }

@@ -12,6 +12,7 @@ const BELONGS_TO: Readonly<Record<string, string>> = {
   reentrant: 'createLocks or the lock, such as mutex(name, { reentrant })',
   fairness: 'createLocks or the lock, such as mutex(name, { fairness })',
   namespace: 'createLocks',
+  traceAcquires: 'createLocks',
   label: 'createLocks',
   permits: 'semaphore(name, { permits })',
   weight: 'acquire, tryAcquire or run of a semaphore',

@@ -1,0 +1,149 @@
+/**
+ * Finds leases that user code has forgotten: it dropped the handle without a release, and the
+ * client renews the lease forever.
+ *
+ * An acquire pays nothing for that. At the first renewal the client puts a stand-in with a weak
+ * reference in the place of the lease. When the lease is garbage-collected, the client announces it
+ * and changes nothing: collection says nothing about work that still runs.
+ */
+import type { Place } from '../collections/linked-set.js'
+import { publish } from './events.js'
+import type { Grant, GrantHolder } from './grant.js'
+import type { OpenLease, Services } from './services.js'
+import type { ReleaseOutcome } from './withdrawals.js'
+
+/** A lease that may be forgotten. */
+export interface Forgettable extends GrantHolder, OpenLease {
+  /** Where it was acquired, if the client traces that. */
+  readonly acquiredAt: string | undefined
+  /** Whether a callback runs under it, or user code has its signal. */
+  readonly isInUse: boolean
+}
+
+interface Returner {
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome
+}
+
+let registry: FinalizationRegistry<WeakLease> | undefined
+let hasWarned = false
+
+/** Stands in for a lease, and does not keep it from being garbage-collected. */
+export class WeakLease implements GrantHolder, OpenLease {
+  readonly name: string
+  readonly endsMs: number
+  readonly place: Place<OpenLease>
+  readonly #lease: WeakRef<Forgettable>
+  /** The lease while it is in use. */
+  #kept: Forgettable | undefined
+  readonly #services: Services
+  readonly #grant: Grant
+  readonly #returner: Returner
+  readonly #acquiredAt: string | undefined
+
+  constructor(lease: Forgettable, services: Services, grant: Grant, returner: Returner) {
+    this.name = lease.name
+    this.endsMs = lease.endsMs
+    this.#lease = new WeakRef(lease)
+    this.#services = services
+    this.#grant = grant
+    this.#returner = returner
+    this.#acquiredAt = lease.acquiredAt
+    this.place = services.leases.add(this)
+    registry ??= new FinalizationRegistry((forgotten) => forgotten.#announce())
+    registry.register(lease, this)
+  }
+
+  /** Keeps the lease, which is in use from now on. */
+  keep(lease: Forgettable): void {
+    this.#kept = lease
+  }
+
+  onRenewal(): void {
+    if (this.#kept?.isInUse !== true) this.#kept = undefined
+  }
+
+  onLoss(error: Parameters<GrantHolder['onLoss']>[0]): void {
+    const lease = this.#lease.deref()
+    if (lease) lease.onLoss(error)
+    else this.#services.leases.delete(this.place)
+  }
+
+  get busy(): boolean {
+    return this.#lease.deref()?.busy ?? false
+  }
+
+  async idle(): Promise<void> {
+    await this.#lease.deref()?.idle()
+  }
+
+  askToStop(reason: unknown): void {
+    this.#lease.deref()?.askToStop(reason)
+  }
+
+  abandon(): void {
+    const lease = this.#lease.deref()
+    if (lease) lease.abandon()
+    else this.#services.renewals.stopRenewing(this.#grant)
+  }
+
+  verifySoon(): void {
+    if (this.#grant.isOpen) this.#services.renewals.renewSoon(this.#grant)
+  }
+
+  async releaseQuietly(): Promise<void> {
+    const lease = this.#lease.deref()
+    if (lease) {
+      await lease.releaseQuietly()
+      return
+    }
+    const { runtime, leases } = this.#services
+    if (!leases.delete(this.place) || !this.#grant.isOpen) return
+    this.#grant.holder = undefined
+    try {
+      await this.#returner.returnGrant(this.#grant, runtime.clock.monotonicMs())
+    } catch (error) {
+      runtime.report(this.#grant.claim, 'release', error)
+    }
+  }
+
+  /** The lease was garbage-collected. It is forgotten unless it had ended before. */
+  #announce(): void {
+    const { claim, state, holder, grantedMs } = this.#grant
+    if (holder !== this || state !== 'held') return
+    const { runtime } = this.#services
+    const acquiredAt = this.#acquiredAt
+    publish('forgotten', () => ({
+      ...runtime.event(claim),
+      durationMs: runtime.clock.monotonicMs() - grantedMs,
+      ...(acquiredAt === undefined ? {} : { acquiredAt }),
+    }))
+    if (hasWarned) return
+    hasWarned = true
+    const where =
+      acquiredAt === undefined
+        ? 'createLocks(store, { traceAcquires: true }) shows where it was acquired.'
+        : `It was acquired here:\n${acquiredAt}`
+    process.emitWarning(
+      `The lease on "${this.name}" (claim ${claim.id}) was garbage-collected while it was held. ` +
+        'The client still renews it, so no other client gets the lock. Release each lease: with run, with ' +
+        `"await using", or with lease.release(). ${where}`,
+      { type: 'HoldfastWarning', code: 'LEASE_FORGOTTEN' },
+    )
+  }
+}
+
+/**
+ * Notes in a lease where it was acquired.
+ * @param call the method of `lock` that user code called; the stack begins with its caller
+ */
+export async function noteCaller<T extends { acquiredAt: string | undefined } | undefined>(
+  lease: T | Promise<T>,
+  lock: object,
+  call: string,
+): Promise<T> {
+  const place = { stack: '' }
+  Error.captureStackTrace(place, Reflect.get(lock, call) as () => unknown)
+  const acquired = await lease
+  if (acquired) acquired.acquiredAt = place.stack.replace(/^[^]*?\n(?= +at )/, '')
+  return acquired
+}
