@@ -168,7 +168,9 @@ function attempt(space: Keyspace, { key, id, terms, channel }: BatchItem): strin
 function renew(space: Keyspace, { key, id, terms }: BatchItem): string {
   const { state, step } = space.begin(key)
   const [ttlMs, owner, token] = terms as [number, string, number?]
-  const renewal = { lock: lockOf(key), id, ttlMs, owner: JSON.parse(owner) as Owner }
+  const shown = JSON.parse(owner) as Owner
+  // A TTL of 0 keeps the end of the lease, as in `scripts/parts/renew.lua`.
+  const renewal = { lock: lockOf(key), id, ttlMs, owner: shown, keepsEnd: ttlMs === 0 }
   const answer = space.rule.renew(state, renewal, step)
   if (answer.outcome === 'renewed') {
     if (token !== undefined) raiseToken(state, id, token)
