@@ -41,7 +41,9 @@ describe.concurrent('a library that is broken on purpose', () => {
   test.for(MUTATIONS.filter(({ name }) => full || USUAL.includes(name)))(
     '$name is caught',
     { timeout: 600_000 },
-    async ({ name, of, store, faults, seconds, shows }, { expect: its }) => {
+    async ({ name, of, store, faults, seconds, shows }, { expect: its, skip }) => {
+      if (faults.includes('disk-stalled') && process.env['HOLDFAST_NEWEST'] === 'none')
+        skip('disk-stalled needs the newest etcd, and HOLDFAST_NEWEST is none')
       const subject = of === 'cli' ? 'command-line' : 'holdfast'
       const what = [
         '--subject',

@@ -7,7 +7,7 @@ import type { TortureMutation } from '../mutation.js'
 const PACKAGE = fileURLToPath(new URL('../../../../packages/cli', import.meta.url))
 /** What the program is made of. Without its bundle it runs from the parts, which can be edited. */
 const PARTS = /^(?:bin|dist)(?:$|\/)/
-const BUNDLE = /^dist\/holdfast[^/]*\.js$/
+const BUNDLE = /^dist\/(?:holdfast[^/]*\.js|run\.cjs)$/
 
 /** Makes the copy and returns its folder. The caller removes it. */
 export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edits'>): string {
