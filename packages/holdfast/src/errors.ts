@@ -12,6 +12,7 @@ import { INSPECT, plainOf } from './store/with-json.js'
 export type LockErrorCode =
   | 'LOCK_TIMEOUT'
   | 'DEADLOCK'
+  | 'LOCK_QUEUE_FULL'
   | 'LOCK_LOST'
   | 'LOCK_USAGE'
   | 'LOCK_MISMATCH'
@@ -166,6 +167,22 @@ export class DeadlockError extends LockError {
 
   override toJSON(): object {
     return { ...super.toJSON(), cycle: this.cycle }
+  }
+}
+
+/** As many callers of this client wait for the lock already as its `maxWaiters` allows. */
+export class LockQueueFullError extends LockError {
+  override readonly name: string = 'LockQueueFullError'
+  readonly maxWaiters: number
+
+  constructor(maxWaiters: number, details: LockErrorDetails & { lock: string }) {
+    super(
+      'LOCK_QUEUE_FULL',
+      `Lock "${details.lock}" has ${maxWaiters} waiting callers in this client already, as many as maxWaiters allows. ` +
+        'Try again later, or raise maxWaiters.',
+      details,
+    )
+    this.maxWaiters = maxWaiters
   }
 }
 

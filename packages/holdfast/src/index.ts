@@ -18,9 +18,11 @@ export type { LeaseNote } from './lease/lease-note.js'
 export type {
   AcquireOptions,
   Fairness,
+  LeaseTerms,
   LockOptions,
   LocksOptions,
   RunOptions,
+  WaitOptions,
 } from './lease/options.js'
 export { channelName, onLockEvent } from './lease/events.js'
 export type { LockEvent, LockEventName, LockEvents } from './lease/events.js'
@@ -32,6 +34,7 @@ export {
   isLockError,
   LockError,
   LockLostError,
+  LockQueueFullError,
   LockTimeoutError,
   LockUsageError,
   StaleTokenError,

@@ -16,16 +16,25 @@ import { Grant } from './grant.js'
 import { releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
-import type { AcquireOptions, LockSettings } from './options.js'
+import {
+  ACQUIRE_KEYS,
+  RUN_KEYS,
+  callSettings,
+  type AcquireOptions,
+  type LockSettings,
+} from './options.js'
+import { checkKeys } from '../options/known-keys.js'
 import type { ClaimListener } from './claim-terms.js'
 import type { LocalQueue, QueueRegistry } from './queue-registry.js'
 import { frameToReenter, refuseSelfDeadlock, runInside } from './reentrancy.js'
 import { runAndRelease } from './run-and-release.js'
 import type { ClaimTemplate } from './runtime.js'
 import { startClaim } from './start-claim.js'
-import { limitsOf, Wait, type WaitLimits } from './wait.js'
+import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './wait.js'
 
 const NO_OPTIONS: AcquireOptions = {}
+/** The limits of `tryAcquire` without `waitMs`. */
+const ONE_ATTEMPT: WaitLimits = { waitMs: 0, outageMs: 0, signal: undefined }
 
 export class Acquirer {
   readonly #client: Client
@@ -68,12 +77,24 @@ export class Acquirer {
     const limits = this.#limits('acquire', options)
     // Before the first run of the process no context holds a lock.
     if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
-    return this.#acquire(limits)
+    return this.#withTerms(options).#acquire(limits)
   }
 
-  /** One attempt. A busy lock is a value, not an error. */
-  async tryAcquire(signal?: AbortSignal): Promise<HeldLease | undefined> {
-    this.#client.runtime.assertOpen(this.#template.lock)
+  /** Waits up to `waitMs`, by default for one attempt. A busy lock is a value, not an error. */
+  async tryAcquire(options: AcquireOptions = NO_OPTIONS): Promise<HeldLease | undefined> {
+    const limits = this.#limits('tryAcquire', options, ONE_ATTEMPT)
+    const acquirer = this.#withTerms(options)
+    if (limits.waitMs === 0) return acquirer.#attempt(limits.signal)
+    if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
+    try {
+      return await acquirer.#acquire({ ...limits, isTry: true })
+    } catch (reason) {
+      if (reason === STILL_BUSY) return undefined
+      throw reason
+    }
+  }
+
+  async #attempt(signal: AbortSignal | undefined): Promise<HeldLease | undefined> {
     const { runtime, cohorts } = this.#client
     const cohort = this.#isShared ? cohorts.find(this.#queueKey) : undefined
     if (cohort?.busy === true) {
@@ -113,13 +134,16 @@ export class Acquirer {
       })
     }
     const limits = this.#limits('run', options)
+    const acquirer = this.#withTerms(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
     const startedMs = this.#client.runtime.clock.monotonicMs()
     const inside =
       frame &&
       (await runInside(this.#client, frame, { template: this.#template, limits, startedMs }, work))
     if (inside) return inside.value
-    const lease = await (frame ? this.#acquireAfter(startedMs, limits) : this.#acquire(limits))
+    const lease = await (frame
+      ? acquirer.#acquireAfter(startedMs, limits)
+      : acquirer.#acquire(limits))
     if (this.#client.runtime.closed) {
       // The client was closed in the tick of the grant. It sees no callback under the lease, and
       // releases it.
@@ -129,10 +153,28 @@ export class Acquirer {
     return runAndRelease(this.#client, lease, work)
   }
 
-  #limits(call: string, options: AcquireOptions): WaitLimits {
-    this.#client.runtime.assertOpen(this.#template.lock)
-    if (options === NO_OPTIONS) return this.#client.waitLimits
-    return limitsOf(this.#template.lock, call, options, this.#client.waitLimits)
+  #limits(
+    call: string,
+    options: AcquireOptions,
+    defaults: WaitLimits = this.#client.waitLimits,
+  ): WaitLimits {
+    const { lock } = this.#template
+    this.#client.runtime.assertOpen(lock)
+    if (options === NO_OPTIONS) return defaults
+    checkKeys(call, options, call === 'run' ? RUN_KEYS : ACQUIRE_KEYS, { lock })
+    return limitsOf(lock, options, defaults)
+  }
+
+  /**
+   * Returns the acquirer for the terms of one call. Claims with different terms are not
+   * interchangeable, so their callers wait in queues of their own.
+   */
+  #withTerms(options: AcquireOptions): Acquirer {
+    if (options === NO_OPTIONS) return this
+    const client = this.#client
+    const settings = callSettings(options, this.#settings, client.runtime.store)
+    if (!settings) return this
+    return new Acquirer(client, { ...this.#template, ttlMs: settings.ttlMs }, settings)
   }
 
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
@@ -144,7 +186,11 @@ export class Acquirer {
       limits = { ...limits, nested: { frame, weight, capacity } }
     }
     const queue = this.#queues.get(this.#queueKey, this.#template)
-    return queue.enter(limits, nowMs, this.#settings.maxHoldMs)
+    const { maxHoldMs, maxWaiters } = this.#settings
+    if (maxWaiters === Infinity) return queue.enter(limits, nowMs, maxHoldMs)
+    return this.#client.waiters.admit(this.#template.lock, maxWaiters, () =>
+      queue.enter(limits, nowMs, maxHoldMs),
+    )
   }
 
   /** Acquires with what is left of the limits after an earlier wait. */
@@ -165,7 +211,7 @@ export class Acquirer {
   }
 
   async #acquireNow(signal: AbortSignal | undefined): Promise<HeldLease> {
-    const lease = await this.tryAcquire(signal)
+    const lease = await this.#attempt(signal)
     if (lease) return lease
     throw new LockTimeoutError(0, {
       lock: this.#template.lock,

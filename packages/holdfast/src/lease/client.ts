@@ -25,6 +25,7 @@ import { Runtime } from './runtime.js'
 import { SeparateQueue } from './separate-queue.js'
 import type { OpenLease, Services } from './services.js'
 import type { WaitLimits } from './wait.js'
+import { WaiterLimit } from './waiter-limit.js'
 import { Withdrawals } from './withdrawals.js'
 
 export class Client implements Services {
@@ -39,6 +40,7 @@ export class Client implements Services {
   readonly withdrawals: Withdrawals
   readonly renewals: RenewalScheduler
   readonly leases = new LinkedSet<OpenLease>()
+  readonly waiters: WaiterLimit
   readonly cohorts: QueueRegistry<Cohort>
   readonly fifoQueues: QueueRegistry<FifoQueue>
   readonly separateQueues: Readonly<Record<'renewed' | 'fixed', QueueRegistry<SeparateQueue>>>
@@ -60,6 +62,7 @@ export class Client implements Services {
       label: label === undefined ? undefined : checkLabel(label),
       deadlockCheckMs: checkDeadlockCheck(options.deadlockCheckMs),
     })
+    this.waiters = new WaiterLimit(store.name)
     this.heartbeats = new Heartbeats(this.runtime)
     this.retries = new AttemptRetries(this.runtime)
     this.withdrawals = new Withdrawals(this.runtime)

@@ -28,6 +28,12 @@ export interface LockOptions {
    * order of the store's queue.
    */
   readonly fairness?: Fairness
+  /**
+   * The number of callers of this client that may wait for the lock. One more is refused at once
+   * with a `LockQueueFullError`. A caller waits from its call until it has the lease. Callers that
+   * wait through a lock object without this option do not count. Default: no limit.
+   */
+  readonly maxWaiters?: number
 }
 
 export interface LocksOptions extends LockOptions {
@@ -56,13 +62,25 @@ export interface LocksOptions extends LockOptions {
   readonly random?: Random
 }
 
-/** The options of one call. */
-export interface AcquireOptions {
-  /** How long to wait for a busy lock, in milliseconds; 0 tries once. Default Infinity. */
+/** How long a call waits. */
+export interface WaitOptions {
+  /**
+   * How long to wait for a busy lock, in milliseconds; 0 tries once. Default Infinity, and 0 for
+   * `tryAcquire`.
+   */
   readonly waitMs?: number
   /** Ends the wait: the promise then rejects with `signal.reason`. */
   readonly signal?: AbortSignal
 }
+
+/** The options of a lock that a call may replace for its lease. */
+export type LeaseTerms = Pick<LockOptions, 'ttlMs' | 'renew' | 'maxHoldMs'>
+
+/**
+ * The options of one call: how long it waits, and terms of its lease that differ from the lock's. A
+ * nested `run` that re-enters has the lease of the outer one, with the terms of that.
+ */
+export interface AcquireOptions extends WaitOptions, LeaseTerms {}
 
 /** The options of one run. */
 export interface RunOptions extends AcquireOptions {
@@ -74,12 +92,13 @@ export interface RunOptions extends AcquireOptions {
   readonly atLeastMs?: number
 }
 
+const TERM_KEYS: KnownKeys<LeaseTerms> = { ttlMs: 1, renew: 1, maxHoldMs: 1 }
+
 export const LOCK_KEYS: KnownKeys<LockOptions> = {
-  ttlMs: 1,
-  renew: 1,
-  maxHoldMs: 1,
+  ...TERM_KEYS,
   reentrant: 1,
   fairness: 1,
+  maxWaiters: 1,
 }
 
 export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
@@ -93,7 +112,9 @@ export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
   random: 1,
 }
 
-export const ACQUIRE_KEYS: KnownKeys<AcquireOptions> = { waitMs: 1, signal: 1 }
+export const WAIT_KEYS: KnownKeys<WaitOptions> = { waitMs: 1, signal: 1 }
+export const ACQUIRE_KEYS: KnownKeys<AcquireOptions> = { ...WAIT_KEYS, ...TERM_KEYS }
+const TERM_NAMES = Object.keys(TERM_KEYS) as readonly (keyof LeaseTerms)[]
 
 export const RUN_KEYS: KnownKeys<RunOptions> = { ...ACQUIRE_KEYS, atLeastMs: 1 }
 
@@ -104,6 +125,7 @@ export interface LockSettings {
   readonly maxHoldMs: number
   readonly reentrant: boolean
   readonly fairness: Fairness
+  readonly maxWaiters: number
 }
 
 const DEFAULTS: LockSettings = {
@@ -112,6 +134,7 @@ const DEFAULTS: LockSettings = {
   maxHoldMs: Infinity,
   reentrant: false,
   fairness: 'cohort',
+  maxWaiters: Infinity,
 }
 
 /** Below this a lease would end before a busy event loop could renew it. */
@@ -138,7 +161,10 @@ export function lockSettings(
   defaults: LockSettings,
   store: Store,
 ): LockSettings {
-  const { ttlMs, renew, maxHoldMs, reentrant, fairness } = { ...defaults, ...defined(options) }
+  const { ttlMs, renew, maxHoldMs, reentrant, fairness, maxWaiters } = {
+    ...defaults,
+    ...defined(options),
+  }
   checkTtl(ttlMs, store)
   checkDuration('maxHoldMs', maxHoldMs, { min: 1, infinite: true })
   checkBoolean('renew', renew)
@@ -146,7 +172,25 @@ export function lockSettings(
   if (fairness !== 'cohort' && fairness !== 'fifo') {
     throw new LockUsageError(`fairness must be 'cohort' or 'fifo', not ${describe(fairness)}.`)
   }
-  return { ttlMs, renew, maxHoldMs, reentrant, fairness }
+  if (maxWaiters !== Infinity && !(Number.isSafeInteger(maxWaiters) && maxWaiters >= 1)) {
+    throw new LockUsageError(
+      `maxWaiters must be a whole number from 1 on, not ${describe(maxWaiters)}.`,
+    )
+  }
+  return { ttlMs, renew, maxHoldMs, reentrant, fairness, maxWaiters }
+}
+
+/**
+ * Returns the settings of the lease of one call; undefined without terms of its own.
+ * @throws LockUsageError or UnsupportedLockError as a lock with these options does.
+ */
+export function callSettings(
+  options: AcquireOptions,
+  settings: LockSettings,
+  store: Store,
+): LockSettings | undefined {
+  if (TERM_NAMES.every((name) => options[name] === undefined)) return undefined
+  return lockSettings(options, settings, store)
 }
 
 /** Returns the defaults of a client's locks, from the options of `createLocks`. */

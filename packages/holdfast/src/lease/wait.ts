@@ -9,8 +9,7 @@ import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import { onAbort } from './abort-listeners.js'
-import { checkKeys } from '../options/known-keys.js'
-import { ACQUIRE_KEYS, checkWait, RUN_KEYS, type AcquireOptions } from './options.js'
+import { checkWait, type WaitOptions } from './options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from './deadlock/wait-under-leases.js'
 import type { AttemptStatus, OpenWait } from './open-waits.js'
@@ -24,21 +23,19 @@ export interface WaitLimits {
   readonly signal: AbortSignal | undefined
   /** Set for a caller that runs under other leases. */
   readonly nested?: NestedRequest
+  /** Whether the end of the wait is no error: the wait then rejects with `STILL_BUSY`. */
+  readonly isTry?: boolean
 }
+
+/** What a wait of `tryAcquire` rejects with when its time is over. */
+export const STILL_BUSY = Symbol('still busy')
 
 /**
  * Returns the limits that a caller's options name.
- * @param call the call whose options these are, for errors
  * @param defaults the limits of a caller without options
  * @throws LockUsageError when an option makes no sense, and the reason of a signal that is aborted.
  */
-export function limitsOf(
-  lock: string,
-  call: string,
-  options: AcquireOptions,
-  defaults: WaitLimits,
-): WaitLimits {
-  checkKeys(call, options, call === 'run' ? RUN_KEYS : ACQUIRE_KEYS, { lock })
+export function limitsOf(lock: string, options: WaitOptions, defaults: WaitLimits): WaitLimits {
   const { signal } = options
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new LockUsageError('signal must be an AbortSignal.', { lock })
@@ -60,6 +57,7 @@ export class Wait<T> implements OpenWait {
   readonly #runtime: Runtime
   readonly #place: Place<OpenWait>
   readonly lock: string
+  readonly #isTry: boolean
   #isSettled = false
   #resolve!: (value: T) => void
   #reject!: (reason: unknown) => void
@@ -76,7 +74,7 @@ export class Wait<T> implements OpenWait {
     runtime: Runtime,
     lock: string,
     startedMs: number,
-    { waitMs, outageMs, signal, nested }: WaitLimits,
+    { waitMs, outageMs, signal, nested, isTry = false }: WaitLimits,
     maxHoldMs = Infinity,
   ) {
     this.#runtime = runtime
@@ -88,6 +86,7 @@ export class Wait<T> implements OpenWait {
       this.#reject = reject
     })
     this.#outageMs = outageMs
+    this.#isTry = isTry
     this.#place = runtime.waits.add(this)
     if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
     if (signal) this.#stopListening = onAbort(signal, () => this.giveUp(signal.reason))
@@ -130,7 +129,8 @@ export class Wait<T> implements OpenWait {
     })
   }
 
-  #timeout(waitMs: number): LockTimeoutError {
+  #timeout(waitMs: number): unknown {
+    if (this.#isTry) return STILL_BUSY
     return new LockTimeoutError(waitMs, { lock: this.lock, store: this.#runtime.store.name })
   }
 

@@ -6,12 +6,15 @@ import { frameOf } from '../lease/frames.js'
 import type { HeldLease } from '../lease/held-lease.js'
 import { assertKeeps } from '../lease/keep-grant.js'
 import {
+  callSettings,
   checkDuration,
   lockSettings,
+  RUN_KEYS,
   type LockSettings,
   type RunOptions,
 } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
+import { checkKeys } from '../options/known-keys.js'
 
 /**
  * The TTL beyond `atLeastMs`: the client gives a lease up a margin before its TTL, and the grant is
@@ -26,10 +29,12 @@ export async function runAtLeast<T>(
   template: ClaimTemplate,
   settings: LockSettings,
   work: (lease: HeldLease) => T | PromiseLike<T>,
-  { atLeastMs, ...options }: RunOptions,
+  options: RunOptions,
 ): Promise<T> {
   const { store } = client.runtime
   const { lock } = template
+  checkKeys('run', options, RUN_KEYS, { lock })
+  const { atLeastMs, waitMs, signal } = options
   checkDuration('atLeastMs', atLeastMs, { min: 1 })
   assertKeeps(store, lock)
   if (frameOf(client, lock)) {
@@ -38,11 +43,16 @@ export async function runAtLeast<T>(
       { lock },
     )
   }
-  const ttlMs = Math.max(settings.ttlMs, Math.ceil(atLeastMs * LONGER_BY) + LONGER_BY_MS)
-  const fixed = lockSettings({ ttlMs, renew: false }, settings, store)
+  const own = callSettings(options, settings, store) ?? settings
+  const ttlMs = Math.max(own.ttlMs, Math.ceil(atLeastMs * LONGER_BY) + LONGER_BY_MS)
+  const fixed = lockSettings({ ttlMs, renew: false }, own, store)
+  const wait = {
+    ...(waitMs === undefined ? {} : { waitMs }),
+    ...(signal === undefined ? {} : { signal }),
+  }
   return new Acquirer(client, { ...template, ttlMs }, fixed).run(async (lease) => {
     await lease.keepTaken(atLeastMs)
     // The requests took time: `lease.run` checks again that the lease is held.
     return lease.run(() => work(lease))
-  }, options)
+  }, wait)
 }

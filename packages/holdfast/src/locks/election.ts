@@ -5,7 +5,7 @@
  * `signal` aborts by the deadline, and the token distinguishes an old leader from a new one.
  */
 import type { Lease } from '../lease/lease.js'
-import type { AcquireOptions } from '../lease/options.js'
+import type { WaitOptions } from '../lease/options.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Leadership } from './observe.js'
 
@@ -38,7 +38,7 @@ export interface Election {
    * a caller waits for it.
    * @throws LockTimeoutError when `waitMs` passes first. Throws otherwise as `mutex.acquire` does.
    */
-  campaign(options?: AcquireOptions): Promise<Lease>
+  campaign(options?: WaitOptions): Promise<Lease>
   /**
    * Runs `work` while this candidate leads: campaigns, and again after a loss. Resolves with what
    * `work` returns, once it has resigned; rejects with what it throws. When the signal aborts, the

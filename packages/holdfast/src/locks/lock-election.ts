@@ -7,7 +7,7 @@ import type { HeldLease } from '../lease/held-lease.js'
 import type { Lease } from '../lease/lease.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
-import type { AcquireOptions } from '../lease/options.js'
+import { WAIT_KEYS, type WaitOptions } from '../lease/options.js'
 import { limitsOf, Wait } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import { leadUntilDone, type Candidate } from './lead.js'
@@ -67,8 +67,9 @@ export class LockElection implements Election {
     return this.#lease?.signal
   }
 
-  async campaign(options: AcquireOptions = {}): Promise<Lease> {
-    const limits = limitsOf(this.name, 'campaign', options, this.#client.waitLimits)
+  async campaign(options: WaitOptions = {}): Promise<Lease> {
+    checkKeys('campaign', options, WAIT_KEYS, { lock: this.name })
+    const limits = limitsOf(this.name, options, this.#client.waitLimits)
     const { waitMs } = limits
     if (this.#lease?.held === true) return this.#lease
     const { runtime } = this.#client
@@ -200,7 +201,7 @@ export class LockElection implements Election {
 
   #signalOf(call: string, options: LeadOptions): AbortSignal | undefined {
     checkKeys(call, options, LEAD_KEYS, { lock: this.name })
-    return limitsOf(this.name, call, options, this.#client.waitLimits).signal
+    return limitsOf(this.name, options, this.#client.waitLimits).signal
   }
 
   #usage(text: string): LockUsageError {

@@ -7,7 +7,6 @@ import type { Lease } from '../lease/lease.js'
 import { noteCaller } from '../lease/weak-lease.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
-import { checkKeys } from '../options/known-keys.js'
 import { runAtLeast } from './at-least.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
@@ -20,6 +19,7 @@ export interface Lockable<L extends Lease = Lease> {
    * writer never inside of a reader.
    * With `atLeastMs` the lock stays taken for at least that long after the grant.
    * @throws LockTimeoutError when the lock stays busy for `waitMs`.
+   * @throws LockQueueFullError when `maxWaiters` callers wait already.
    * @throws LockLostError when the lease ended before `work` did; its own error is the cause.
    * @throws LockUsageError when waiting would never end, or the arguments make no sense.
    * @throws StoreUnavailableError when the store cannot be reached.
@@ -30,8 +30,11 @@ export interface Lockable<L extends Lease = Lease> {
    * does.
    */
   acquire(options?: AcquireOptions): Promise<L>
-  /** Takes the lock if it is free now; undefined if it is busy. */
-  tryAcquire(): Promise<L | undefined>
+  /**
+   * Takes the lock if it is free now, or within `waitMs`; undefined if it is busy. Throws otherwise
+   * as `acquire` does.
+   */
+  tryAcquire(options?: AcquireOptions): Promise<L | undefined>
   /**
    * Takes over the lease that `lease.export()` detached, with its token. The handle is used up.
    * @throws LockLostError when the lease has ended, or was adopted already.
@@ -85,9 +88,8 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     }
   }
 
-  async tryAcquire(...rest: readonly unknown[]): Promise<L | undefined> {
-    if (rest[0] !== undefined) checkKeys('tryAcquire', rest[0], {}, { lock: this.name })
-    const lease = this.#acquirer.tryAcquire()
+  async tryAcquire(options?: AcquireOptions): Promise<L | undefined> {
+    const lease = this.#acquirer.tryAcquire(options)
     const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'tryAcquire') : lease
     return traced as unknown as L | undefined
   }

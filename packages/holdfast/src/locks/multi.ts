@@ -46,7 +46,7 @@ export interface MultiLock {
   readonly names: readonly string[]
   run<T>(work: (lease: MultiLease) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
   acquire(options?: AcquireOptions): Promise<MultiLease>
-  tryAcquire(): Promise<MultiLease | undefined>
+  tryAcquire(options?: AcquireOptions): Promise<MultiLease | undefined>
 }
 
 export function multi(client: Client, locks: readonly Lockable[]): MultiLock {
@@ -153,21 +153,32 @@ class SortedMultiLock implements MultiLock {
     })
   }
 
-  async tryAcquire(...rest: readonly unknown[]): Promise<MultiLease | undefined> {
-    if (rest[0] !== undefined) checkKeys('tryAcquire', rest[0], {})
+  async tryAcquire(options: AcquireOptions = {}): Promise<MultiLease | undefined> {
+    checkKeys('tryAcquire', options, ACQUIRE_KEYS)
+    const untilMs = this.#client.runtime.clock.monotonicMs() + checkWait(options.waitMs, 0)
+    for (;;) {
+      const lease = await this.#tryAll(untilMs, options)
+      if (!lease || lease.held) return lease
+      // One was lost while the rest was waited for.
+      await lease.release()
+      if (this.#client.runtime.clock.monotonicMs() >= untilMs) return undefined
+      await this.#pause()
+    }
+  }
+
+  async #tryAll(untilMs: number, options: AcquireOptions): Promise<MultiLease | undefined> {
     const leases: Lease[] = []
     for (const lock of this.#locks) {
-      const lease = await undoOnError(leases, () => lock.tryAcquire())
+      const lease = await undoOnError(leases, () =>
+        lock.tryAcquire(this.#withRest(options, untilMs)),
+      )
       if (!lease) {
         await releaseAll(leases)
         return undefined
       }
       leases.push(lease)
     }
-    const lease = new HeldMultiLease(leases)
-    if (lease.held) return lease
-    await lease.release()
-    return undefined
+    return new HeldMultiLease(leases)
   }
 
   async #acquireAll(untilMs: number, waitMs: number, options: AcquireOptions): Promise<MultiLease> {

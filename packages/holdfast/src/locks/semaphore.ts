@@ -33,9 +33,9 @@ export interface WeightOptions {
 }
 
 const SEMAPHORE_KEYS: KnownKeys<SemaphoreOptions> = { permits: 1, ...LOCK_KEYS }
-const TRY_KEYS: KnownKeys<WeightOptions> = { weight: 1 }
-const WEIGHTED_KEYS = { ...TRY_KEYS, ...ACQUIRE_KEYS }
-const WEIGHTED_RUN_KEYS = { ...TRY_KEYS, ...RUN_KEYS }
+const WEIGHT_KEYS: KnownKeys<WeightOptions> = { weight: 1 }
+const WEIGHTED_KEYS = { ...WEIGHT_KEYS, ...ACQUIRE_KEYS }
+const WEIGHTED_RUN_KEYS = { ...WEIGHT_KEYS, ...RUN_KEYS }
 
 export interface Semaphore extends Lockable {
   readonly permits: number
@@ -44,7 +44,7 @@ export interface Semaphore extends Lockable {
     options?: RunOptions & WeightOptions,
   ): Promise<T>
   acquire(options?: AcquireOptions & WeightOptions): Promise<Lease>
-  tryAcquire(options?: WeightOptions): Promise<Lease | undefined>
+  tryAcquire(options?: AcquireOptions & WeightOptions): Promise<Lease | undefined>
   /** The same semaphore, taken with this weight: for `multi`. */
   withWeight(weight: number): Lockable
 }
@@ -95,7 +95,10 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
       const { lock, wait } = parted('acquire', options)
       return lock.acquire(wait)
     },
-    tryAcquire: async (options) => parted('tryAcquire', options, TRY_KEYS).lock.tryAcquire(),
+    async tryAcquire(options) {
+      const { lock, wait } = parted('tryAcquire', options)
+      return lock.tryAcquire(wait)
+    },
     adopt: async (handle) => withWeight().adopt(handle),
   }
 }

@@ -3,13 +3,14 @@ import { editDistance } from './suggest.js'
 
 /** Where an option belongs that another call knows. */
 const BELONGS_TO: Readonly<Record<string, string>> = {
-  waitMs: 'acquire or run',
-  signal: 'acquire or run',
+  waitMs: 'acquire, tryAcquire or run',
+  signal: 'acquire, tryAcquire or run',
   atLeastMs: 'run',
   ttlMs: 'createLocks or the lock, such as mutex(name, { ttlMs })',
   renew: 'createLocks or the lock, such as mutex(name, { renew })',
   maxHoldMs: 'createLocks or the lock, such as mutex(name, { maxHoldMs })',
   reentrant: 'createLocks or the lock, such as mutex(name, { reentrant })',
+  maxWaiters: 'createLocks or the lock, such as mutex(name, { maxWaiters })',
   fairness: 'createLocks or the lock, such as mutex(name, { fairness })',
   namespace: 'createLocks',
   traceAcquires: 'createLocks',

@@ -160,7 +160,7 @@ describe('the message', () => {
     ['createLocks', 'waitMS', 'Did you mean "waitMs"?'],
     ['createLocks', 'lable', 'Did you mean "label"?'],
     ['createLocks', 'client', 'Give it to the store, such as redisStore({ client }).'],
-    ['mutex', 'waitMs', 'Give it to acquire or run.'],
+    ['mutex', 'waitMs', 'Give it to acquire, tryAcquire or run.'],
     ['mutex', 'namespace', 'Give it to createLocks.'],
     ['acquire of a free lock', 'timeout', 'Did you mean "waitMs"?'],
     ['acquire of a free lock', 'abortSignal', 'Did you mean "signal"?'],
