@@ -1,6 +1,6 @@
 /** Assertions that the cases share. */
 import assert from 'node:assert/strict'
-import { isLockError, type LockErrorCode } from 'holdfast'
+import { isLockError, type LockError, type LockErrorCode } from 'holdfast'
 import type { AttemptResult, Granted, MaybePromise } from 'holdfast/store'
 
 /** Asserts the outcome of an attempt, and narrows its type. */
@@ -30,13 +30,14 @@ export function tokenOf(granted: Granted): bigint {
 export async function expectError(
   code: LockErrorCode,
   call: () => MaybePromise<unknown>,
-): Promise<void> {
+): Promise<LockError> {
   const outcome = await outcomeOf(call)
   if ('value' in outcome)
     assert.fail(`expected an error with the code ${code}, but the call succeeded`)
   const { error } = outcome
   if (!isLockError(error)) throw error
   assert.equal(error.code, code, `the code of the error: ${error.message}`)
+  return error
 }
 
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }

@@ -230,11 +230,18 @@ export class LockLostError extends LockError {
 /** The call makes no sense. Nothing was changed. */
 export class LockUsageError extends LockError {
   override readonly name: string = 'LockUsageError'
+  /** What the lock is in use as (`LOCK_MISMATCH`). */
+  declare readonly inUse?: { readonly kind: string; readonly capacity: number }
+
   constructor(
     message: string,
-    details: LockErrorDetails & { code?: 'LOCK_USAGE' | 'LOCK_MISMATCH' | 'LOCKS_CLOSED' } = {},
+    details: LockErrorDetails & {
+      code?: 'LOCK_USAGE' | 'LOCK_MISMATCH' | 'LOCKS_CLOSED'
+      inUse?: { readonly kind: string; readonly capacity: number }
+    } = {},
   ) {
     super(details.code ?? 'LOCK_USAGE', message, details)
+    if (details.inUse) this.inUse = details.inUse
   }
 }
 
@@ -243,14 +250,14 @@ export class LockUsageError extends LockError {
  */
 export function lockMismatch(
   claim: { readonly lock: string; readonly kind: string; readonly capacity: number },
-  used: { readonly kind: string; readonly capacity: number | string },
+  { kind, capacity }: { readonly kind: string; readonly capacity: number | string },
   store?: string,
 ): LockUsageError {
   return new LockUsageError(
-    `Lock "${claim.lock}" is in use as a ${used.kind} of capacity ${used.capacity}, ` +
+    `Lock "${claim.lock}" is in use as a ${kind} of capacity ${capacity}, ` +
       `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
       'Let all its users agree on one kind and one number of permits, or use another name.',
-    { code: 'LOCK_MISMATCH', lock: claim.lock, store },
+    { code: 'LOCK_MISMATCH', lock: claim.lock, store, inUse: { kind, capacity: Number(capacity) } },
   )
 }
 

@@ -6,6 +6,7 @@ import { cohort } from './locks/cohort.js'
 import { contention } from './locks/contention.js'
 import { deadlocks } from './locks/deadlocks.js'
 import { election } from './locks/election.js'
+import { following } from './locks/following.js'
 import { ghosts } from './locks/ghosts.js'
 import { givingUp } from './locks/giving-up.js'
 import { input } from './locks/input.js'
@@ -52,6 +53,7 @@ const GROUPS = [
   loss,
   ghosts,
   kinds,
+  following,
   handles,
   atLeast,
   election,

@@ -14,6 +14,7 @@ import {
   type RunOptions,
 } from '../lease/options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
+import { FollowingLock } from './following-lock.js'
 import { BasicLock, type Lockable } from './lock.js'
 
 /**
@@ -25,6 +26,12 @@ const WEIGHTS_KEPT = 64
 export interface SemaphoreOptions extends LockOptions {
   /** How many permits there are. All clients of one semaphore must agree. */
   readonly permits: number
+  /**
+   * What to do while other clients use another number of permits. `refuse` (the default) rejects
+   * with `LOCK_MISMATCH`. `follow` uses the number in force, for rolling deploys: the new number
+   * holds from the first moment in which no claim holds or waits.
+   */
+  readonly onMismatch?: 'refuse' | 'follow'
 }
 
 export interface WeightOptions {
@@ -32,7 +39,7 @@ export interface WeightOptions {
   readonly weight?: number
 }
 
-const SEMAPHORE_KEYS: KnownKeys<SemaphoreOptions> = { permits: 1, ...LOCK_KEYS }
+const SEMAPHORE_KEYS: KnownKeys<SemaphoreOptions> = { permits: 1, onMismatch: 1, ...LOCK_KEYS }
 const WEIGHT_KEYS: KnownKeys<WeightOptions> = { weight: 1 }
 const WEIGHTED_KEYS = { ...WEIGHT_KEYS, ...ACQUIRE_KEYS }
 const WEIGHTED_RUN_KEYS = { ...WEIGHT_KEYS, ...RUN_KEYS }
@@ -51,8 +58,14 @@ export interface Semaphore extends Lockable {
 
 export function semaphore(client: Client, name: string, options: SemaphoreOptions): Semaphore {
   checkKeys('semaphore', options, SEMAPHORE_KEYS, { lock: name })
-  const { permits, ...rest } = options
+  const { permits, onMismatch = 'refuse', ...rest } = options
   checkPermits('permits', permits, CAPACITY_ALL - 1, name)
+  if (onMismatch !== 'refuse' && onMismatch !== 'follow') {
+    throw new LockUsageError(
+      `onMismatch of semaphore "${name}" must be 'refuse' or 'follow', not ${describe(onMismatch)}.`,
+      { lock: name },
+    )
+  }
   const settings = lockSettings(rest, client.settings, client.runtime.store)
   const template = {
     lock: name,
@@ -66,7 +79,8 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
     checkPermits('weight', weight, permits, name)
     const known = byWeight.get(weight)
     if (known) return known
-    const lock = new BasicLock<Lease>(client, { ...template, weight }, settings)
+    const SemaphoreLock = onMismatch === 'follow' ? FollowingLock : BasicLock<Lease>
+    const lock = new SemaphoreLock(client, { ...template, weight }, settings)
     if (byWeight.size < WEIGHTS_KEPT) byWeight.set(weight, lock)
     return lock
   }
