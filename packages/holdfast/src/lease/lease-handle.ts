@@ -6,7 +6,8 @@
  */
 import { createHash } from 'node:crypto'
 import { LockUsageError } from '../errors.js'
-import type { LockKind } from '../store/contract.js'
+import { LONGEST_TTL_MS, type LockKind } from '../store/contract.js'
+import { checkName } from '../store/names.js'
 
 /** What a handle says. */
 export interface LeaseHandle {
@@ -59,19 +60,34 @@ function readFields(body: string): LeaseHandle | undefined {
   }
   if (!Array.isArray(fields) || fields.length !== 8) return undefined
   const [store, lock, claimId, token, kind, capacity, weight, ttlMs] = fields as unknown[]
-  const areTexts = [store, lock, claimId].every((text) => typeof text === 'string' && text !== '')
-  const areNumbers = [capacity, weight, ttlMs].every((value) => Number(value) > 0)
+  const isName = typeof lock === 'string' && isLockName(lock)
+  const isClaim = typeof claimId === 'string' && /^[\w.-]{1,64}$/.test(claimId)
   const isToken = typeof token === 'string' && /^\d{1,20}$/.test(token)
-  if (!areTexts || !areNumbers || !isToken || !KINDS.includes(String(kind))) return undefined
+  const isWeight = isCount(capacity) && isCount(weight) && weight <= capacity
+  const isTtl = typeof ttlMs === 'number' && ttlMs > 0 && ttlMs <= LONGEST_TTL_MS
+  if (!isName || !isClaim || !isToken || !isWeight || !isTtl) return undefined
+  if (typeof store !== 'string' || !KINDS.includes(String(kind))) return undefined
   return {
-    store: String(store),
-    lock: String(lock),
-    claimId: String(claimId),
+    store,
+    lock,
+    claimId,
     token: BigInt(token),
     kind: kind as LockKind,
-    capacity: Number(capacity),
-    weight: Number(weight),
-    ttlMs: Number(ttlMs),
+    capacity,
+    weight,
+    ttlMs,
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+function isLockName(name: string): boolean {
+  try {
+    return checkName(name) === name
+  } catch {
+    return false
   }
 }
 
