@@ -39,6 +39,8 @@ import { isRetryable } from './withdrawals.js'
 export class PendingClaim implements Retryable, AttemptStatus {
   readonly order: number
   readonly lock: string
+  /** Where the claim stands in the store's queue, if the store reports it: see `Waiting`. */
+  queueNumber: number | undefined
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
@@ -48,7 +50,6 @@ export class PendingClaim implements Retryable, AttemptStatus {
   #state: ClaimState = UNSENT
   /** Answers to attempts that left before may be about a grant that is over. */
   #trustedFromMs = -Infinity
-  #queueNumber: number | undefined
   /** Made when the claim has to wait. */
   #wakeUps: WakeUps | undefined
 
@@ -76,11 +77,6 @@ export class PendingClaim implements Retryable, AttemptStatus {
   /** Whether it has ended: `done` was called, or it was stopped. */
   get isOver(): boolean {
     return this.#state === ENDED
-  }
-
-  /** Where the claim stands in the store's queue, if the store reports it: see `Waiting`. */
-  get queueNumber(): number | undefined {
-    return this.#queueNumber
   }
 
   /** The latest time at which the claim certainly was not granted yet, by the monotonic clock. */
@@ -162,7 +158,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
         if (sent.sentMs < this.#trustedFromMs) return
         return this.#grant(termsOfAnswer(result, sent, this.#state))
       case 'waiting':
-        this.#queueNumber = result.queueNumber ?? this.#queueNumber
+        this.queueNumber = result.queueNumber ?? this.queueNumber
         return this.#queue(sent, result.holderRemainingMs)
       case 'busy':
         return this.#poll(sent, result.holderRemainingMs)
@@ -201,7 +197,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
       this.#topUp(terms)
     else {
       this.#end()
-      grant.queueNumber = this.#queueNumber
+      grant.queueNumber = this.queueNumber
       this.#listener.done(grant)
     }
   }
@@ -238,19 +234,15 @@ export class PendingClaim implements Retryable, AttemptStatus {
   }
 
   #queue(sent: SentAttempt, holderRemainingMs: number | undefined): void {
-    this.#noteWaiting(sent)
+    const { runtime } = this.#services
+    if (evidenceOf(this.#state).name !== 'queued') announceQueued(runtime, sent.claim)
+    const nowMs = runtime.clock.monotonicMs()
+    this.#state = afterWaiting(this.#state, sent, nowMs, runtime.clockOffsetMs(nowMs))
     // A heartbeat that comes before that asks anyway: the timer would nearly always be cancelled.
     const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.#claim.heartbeatMs
     this.#attemptAfter(isNear ? holderRemainingMs : undefined)
     this.#wakeUps?.join()
     this.#listener.waiting?.()
-  }
-
-  #noteWaiting(sent: SentAttempt): void {
-    const { runtime } = this.#services
-    if (evidenceOf(this.#state).name !== 'queued') announceQueued(runtime, sent.claim)
-    const nowMs = runtime.clock.monotonicMs()
-    this.#state = afterWaiting(this.#state, sent, nowMs, runtime.clockOffsetMs(nowMs))
   }
 
   /** The lock is busy, and the store keeps no queue: attempts again ever more slowly. */
@@ -285,18 +277,14 @@ export class PendingClaim implements Retryable, AttemptStatus {
     return this.#log.checkLate(this.#claim, nowMs, awakeMs)
   }
 
-  /** Whether the outcome matters: the claim is wanted, and no later attempt was answered. */
-  #isStillWanted({ claim, sentMs }: SentAttempt): boolean {
-    return !this.isOver && claim.id === this.#claim.id && this.#log.isOpen(sentMs)
-  }
-
   /**
    * Takes the failure of an attempt. A claim with a waiting caller outlives an outage: it attempts
    * again with the same id, since the outcome of the attempt is unknown. Wrong credentials stay
    * wrong, and an attempt that does not queue fails at once.
    */
   #fail(sent: SentAttempt, caught: unknown): void {
-    if (!this.#isStillWanted(sent)) return
+    // No caller wants the claim, or a later attempt was answered.
+    if (this.isOver || sent.claim.id !== this.#claim.id || !this.#log.isOpen(sent.sentMs)) return
     const { runtime, retries, withdrawals } = this.#services
     const error = runtime.asLockError(caught, this.lock, 'the attempt')
     if (this.#terms.enqueue && isRetryable(error)) {
@@ -316,7 +304,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
     this.#claim = this.#services.runtime.newClaim(this.#template)
     this.#state = UNSENT
     this.#trustedFromMs = -Infinity
-    this.#queueNumber = undefined
+    this.queueNumber = undefined
     this.#send()
   }
 
