@@ -29,6 +29,7 @@ export async function bundle({ target, input, external, resolve = {}, core }) {
     externalLiveBindings: false,
     freeze: false,
     hoistTransitiveImports: false,
+    minifyInternalExports: true,
     ...(core === undefined ? {} : { manualChunks: { core: [input[core]] } }),
   })
   await build.close()
