@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { Dice } from '@holdfast/workload'
 import type { HistoryEvent } from '@holdfast/conformance'
 import type { Fault } from '../faults/catalogue.js'
+import { inflict } from '../faults/inflict.js'
 import { drawPlan } from '../faults/plan.js'
 import { Interrupted, type Outcome, type Progress, type RunOptions } from '../run/conduct.js'
 import { Chronicle, now } from '../run/chronicle.js'
@@ -20,7 +21,7 @@ import { Wires } from '../run/wires.js'
 import { STORES } from '../stores.js'
 import { startTarget } from '../targets/index.js'
 import type { Target } from '../targets/target.js'
-import { RUN_FAULTS } from './faults.js'
+import { meetHolders, RUN_FAULTS } from './faults.js'
 import { historyOf } from './history.js'
 import { programOf } from './mutations.js'
 import { Contender } from './contender.js'
@@ -181,14 +182,20 @@ class CommandLineRun {
       forgot: (grantedBeforeNs: bigint) =>
         void this.#chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),
     }
-    const own = Object.fromEntries(
-      Object.entries(RUN_FAULTS).map(([kind, drive]) => [
-        kind,
-        (fault: Fault) => drive(fault, this.#contenders),
-      ]),
-    )
-    const ground = { clients: this.#contenders, wires, target, tools, own }
-    this.#weather = new Weather(plan, ground, this.#chronicle, signal)
+    const ground = { clients: this.#contenders, wires, target, tools }
+    const own = {
+      ...Object.fromEntries(
+        Object.entries(RUN_FAULTS).map(([kind, drive]) => [
+          kind,
+          (fault: Fault) => drive(fault, this.#contenders),
+        ]),
+      ),
+      'black-hole': async (fault: Fault) => {
+        await meetHolders(fault, this.#contenders)
+        return inflict(fault, ground)
+      },
+    }
+    this.#weather = new Weather(plan, { ...ground, own }, this.#chronicle, signal)
     await this.#weather.play(seconds)
     this.#assertGoesOn()
   }

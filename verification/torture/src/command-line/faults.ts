@@ -69,6 +69,18 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
   },
 }
 
+/**
+ * Resolves when the commands that the fault meets are at work, and will be for longer than a lease:
+ * a command that ends sooner has no lease to lose. Resolves without one after a while.
+ */
+export async function meetHolders(
+  { client }: Fault,
+  contenders: readonly Contender[],
+): Promise<void> {
+  if (client !== 'all') await contenders[client]?.holding()
+  else for (const contender of contenders) if (contender.atWork) contender.stay()
+}
+
 /** Lets a late run go on when another one has the lock, if that comes soon. */
 async function besideAnother(
   contenders: readonly Contender[],

@@ -67,8 +67,8 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     edits: [NO_STRIKE, NO_END],
     masked: 'the guardian ends the command when the wrapper does not',
     store: 'redis',
-    faults: ['black-hole', 'stall'],
-    seconds: 30,
+    faults: ['black-hole'],
+    seconds: 60,
     shows: ['exclusion'],
   },
 ]
