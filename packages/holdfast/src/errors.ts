@@ -109,21 +109,69 @@ export function isLockError(error: unknown): error is LockError {
   return typeof error === 'object' && error !== null && BRAND in error
 }
 
+/** A holder of a lock, as `inspect` shows it. */
+export interface LockHolder {
+  readonly claimId: string
+  readonly owner: {
+    readonly clientId: string
+    readonly host: string
+    readonly pid: number
+    readonly label?: string
+  }
+  readonly token: bigint | undefined
+  readonly heldMs: number
+  readonly remainingMs: number
+}
+
+/** The longest part of a label that a message shows. */
+const SHOWN_LABEL = 100
+
 /** The lock was busy for the whole of `waitMs`. */
 export class LockTimeoutError extends LockError {
   override readonly name: string = 'LockTimeoutError'
   /** How long the caller was prepared to wait, in milliseconds. */
   readonly waitMs: number
+  /**
+   * Who held the lock when a wait of a second or longer ended. Empty after a shorter wait, and
+   * where the store did not say within 250 ms.
+   */
+  readonly holders: readonly LockHolder[]
 
-  constructor(waitMs: number, details: LockErrorDetails & { lock: string; advice?: string }) {
+  constructor(
+    waitMs: number,
+    details: LockErrorDetails & {
+      lock: string
+      advice?: string
+      holders?: readonly LockHolder[]
+    },
+  ) {
     const {
       lock,
+      holders = [],
       advice = 'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().',
     } = details
     const when = waitMs === Infinity ? "when the server's own limit came" : `after ${waitMs} ms`
-    super('LOCK_TIMEOUT', `Lock "${lock}" was still busy ${when}. ${advice}`, details)
+    super(
+      'LOCK_TIMEOUT',
+      `Lock "${lock}" was still busy ${when}${heldBy(holders)}. ${advice}`,
+      details,
+    )
     this.waitMs = waitMs
+    this.holders = holders
   }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), waitMs: this.waitMs, holders: this.holders }
+  }
+}
+
+/** Returns who holds a lock, for a message. A label is another program's text: it is quoted. */
+function heldBy([first, ...others]: readonly LockHolder[]): string {
+  if (!first) return ''
+  const { host, pid, label } = first.owner
+  const purpose = label === undefined ? '' : ` (${JSON.stringify(label.slice(0, SHOWN_LABEL))})`
+  const rest = others.length === 0 ? '' : ` and ${others.length} more`
+  return `, held by pid ${pid} on ${host}${purpose}${rest}`
 }
 
 /** A holder in a cycle, and the lock that it waits for. The next step holds that lock. */

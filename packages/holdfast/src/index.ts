@@ -42,7 +42,7 @@ export {
   UnsupportedLockError,
   VersionConflictError,
 } from './errors.js'
-export type { DeadlockStep, LockErrorCode, LossReason } from './errors.js'
+export type { DeadlockStep, LockErrorCode, LockHolder, LossReason } from './errors.js'
 export { systemClock, systemRandom } from './clock/clock.js'
 export type { Clock, Random, Timer } from './clock/clock.js'
 export * from './store/index.js'

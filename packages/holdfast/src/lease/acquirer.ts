@@ -205,6 +205,7 @@ export class Acquirer {
       throw new LockTimeoutError(waitMs, {
         lock: this.#template.lock,
         store: error.store,
+        holders: error.holders,
         cause: error,
       })
     }

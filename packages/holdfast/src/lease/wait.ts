@@ -9,6 +9,7 @@ import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import { onAbort } from './abort-listeners.js'
+import { LONG_WAIT_MS } from './holder-looks.js'
 import { checkWait, type WaitOptions } from './options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from './deadlock/wait-under-leases.js'
@@ -125,13 +126,25 @@ export class Wait<T> implements OpenWait {
     const leftMs = untilMs - this.#runtime.clock.monotonicMs()
     this.#timer = this.#runtime.clock.timer(leftMs, () => {
       if (this.#runtime.clock.monotonicMs() < untilMs) this.#arm(untilMs, waitMs)
-      else this.giveUp(this.attempts?.failure ?? this.#timeout(waitMs))
+      else this.#expire(waitMs)
     })
   }
 
-  #timeout(waitMs: number): unknown {
-    if (this.#isTry) return STILL_BUSY
-    return new LockTimeoutError(waitMs, { lock: this.lock, store: this.#runtime.store.name })
+  /** Ends the wait at its limit. After a long one its caller learns who held the lock. */
+  #expire(waitMs: number): void {
+    const { lock } = this
+    const { store, holders } = this.#runtime
+    const failure = this.attempts?.failure ?? (this.#isTry ? STILL_BUSY : undefined)
+    if (failure !== undefined) this.giveUp(failure)
+    else if (waitMs < LONG_WAIT_MS)
+      this.giveUp(new LockTimeoutError(waitMs, { lock, store: store.name }))
+    else {
+      this.#settle()
+      this.onGiveUp?.()
+      void holders.of(lock).then((found) => {
+        this.#reject(new LockTimeoutError(waitMs, { lock, store: store.name, holders: found }))
+      })
+    }
   }
 
   #settle(): void {

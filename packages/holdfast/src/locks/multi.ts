@@ -284,7 +284,8 @@ async function undoOnError<T>(leases: readonly Lease[], step: () => Promise<T>):
 }
 
 function timeoutOf(waitMs: number, error: LockTimeoutError): LockTimeoutError {
-  return new LockTimeoutError(waitMs, { lock: error.lock ?? '', store: error.store, cause: error })
+  const { lock = '', store, holders } = error
+  return new LockTimeoutError(waitMs, { lock, store, holders, cause: error })
 }
 
 function sorted(client: Client, locks: readonly Lockable[]): Lockable[] {
