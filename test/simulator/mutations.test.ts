@@ -2,11 +2,13 @@
  * Breaking any single promise in the real runtime turns a run red, by the very seed or scenario
  * that the documentation names; the real runtime is clean there.
  */
+import { rmSync } from 'node:fs'
 import {
   catchMutation,
   drawCase,
   examine,
   examineScenario,
+  mutatedCopy,
   MUTATIONS,
   SCENARIOS,
 } from '@holdfast/simulator'
@@ -20,6 +22,14 @@ describe('a runtime that is broken on purpose', () => {
   test('is documented, with what catches it', () => {
     expect([...documented.keys()]).toEqual(MUTATIONS.map(({ name }) => name))
   })
+
+  // Those that are left to another day would go stale unseen.
+  test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
+    '%s fits the code as it is',
+    (_name, mutation) => {
+      expect(() => rmSync(mutatedCopy(mutation), { recursive: true })).not.toThrow()
+    },
+  )
 
   test.each(todaysPart(MUTATIONS, 3).map((mutation) => [mutation.name, mutation] as const))(
     '%s is caught',

@@ -28,14 +28,14 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-shares-token',
     breaks: 'Each lease of a row has its own, larger token',
-    edits: [{ file: 'lease/hand-off.js', find: 'BigInt(handOffs)', replace: '0n' }],
+    edits: [{ file: 'lease/hold.js', find: 'BigInt(handOffs)', replace: '0n' }],
   },
   {
     name: 'cohort-exceeds-its-tokens',
     breaks: 'A row ends with the block of tokens that the grant reserved',
     edits: [
       { file: 'lease/hand-off.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' },
-      { file: 'lease/hand-off.js', find: 'handOffs === 0 || handOffs < tokens', replace: 'true' },
+      { file: 'lease/hold.js', find: 'handOffs === 0 || handOffs < tokens', replace: 'true' },
     ],
   },
   {

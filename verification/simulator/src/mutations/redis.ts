@@ -45,7 +45,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'requests.js',
-        "{ outcome: 'unknown', cause: explain(error, this.lock) }",
+        "{ outcome: 'unknown', cause: explain(error, this.claim.lock) }",
         "{ outcome: 'renewed' }",
       ),
     ],
@@ -55,11 +55,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     name: 'redis-release-assumed',
     breaks: 'A withdrawal that failed is not taken for one that was done',
     edits: [
-      inRedis(
-        'store.js',
-        "new PendingLine('w', key, claim, terms, answered, reject)",
-        "new PendingLine('w', key, claim, terms, answered, () => resolve('released'))",
-      ),
+      inRedis('requests.js', 'this.failed = reject;', "this.failed = () => resolve('released');"),
     ],
     store: 'redis',
   },

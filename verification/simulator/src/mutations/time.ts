@@ -125,7 +125,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: 'if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {',
+        find: 'if (grant.deadlineMs <= nowMs) {',
         replace: 'if (false) {',
       },
     ],

@@ -85,7 +85,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/withdrawals.js',
-        find: "outcome === 'released' && !isOverdue ? 'released' : 'lost'",
+        find: "outcome === 'released' ? outcome : 'lost'",
         replace: "'released'",
       },
     ],
