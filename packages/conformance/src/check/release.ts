@@ -41,20 +41,38 @@ function byTruth(released: readonly Released[], truth: Truth, slackNs: bigint): 
 
 function lieAgainst(
   last: Tenure,
-  { release, claim }: Released,
+  hold: Released,
   truth: Truth,
   slackNs: bigint,
 ): string | undefined {
-  const { endNs, tokens } = last
-  // A server that forgot a grant may grant the same claim again. A release names only the claim.
-  const isOver = endNs + slackNs < release.askedNs
-  if (isOver && !truth.heldAgain(claim, last, release.askedNs)) {
+  const { release } = hold
+  const isOver = last.endNs + slackNs < release.askedNs
+  const again = isOver ? grantedAgain(last, hold, truth) : undefined
+  const { endNs, tokens } = again ?? last
+  if (isOver && !again) {
     return `the server had ended it ${milliseconds(release.askedNs - endNs)} before it was asked`
   }
   // A grant with several tokens may have been handed on. Then the server keeps it.
   if (tokens === 1 && endNs > release.answeredNs + slackNs)
     return 'the server still held it after the answer'
   return undefined
+}
+
+/**
+ * Finds the tenure that a release ends where the server forgot the grant and granted the same claim
+ * again: a release names the claim and not the token. It does not count for a lease that shares
+ * nothing, if another claim had the lock in between: the lease was lost then.
+ */
+function grantedAgain(last: Tenure, hold: Released, truth: Truth): Tenure | undefined {
+  const { claim, release } = hold
+  const again = truth.again(claim, last, release.askedNs)
+  if (!again) return undefined
+  const wasLost = sharesNothing(hold) && truth.heldForAnother(claim, last.endNs, again.startNs)
+  return wasLost ? undefined : again
+}
+
+function sharesNothing({ weight, capacity, lowered }: Hold): boolean {
+  return weight >= capacity && !lowered
 }
 
 /** Finds a holder that was granted before a lease was released and cannot hold beside it. */
@@ -65,8 +83,7 @@ function byWitness(released: readonly Released[], byStart: readonly Hold[]): Vio
   const all = byStart.filter(({ startNs, endNs }) => endNs > startNs)
   const exclusive = all.filter(({ weight, capacity }) => weight >= capacity)
   return released.flatMap((hold) => {
-    const sharesNothing = hold.weight >= hold.capacity && !hold.lowered
-    const witness = firstAfter(sharesNothing ? all : exclusive, hold.startNs)
+    const witness = firstAfter(sharesNothing(hold) ? all : exclusive, hold.startNs)
     if (!witness || witness.startNs >= hold.release.askedNs || isEarlier(witness, hold)) return []
     return [lie(hold, `${describe(witness)} had got it before`, piece(hold, witness))]
   })

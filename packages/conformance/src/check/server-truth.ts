@@ -46,11 +46,18 @@ export class Truth {
     return found
   }
 
-  /** Whether the server granted the claim again after a tenure, and held it at a time. */
-  heldAgain(claim: string | undefined, after: Tenure, atNs: bigint): boolean {
-    return this.#parts.some(
+  /** Returns the tenure at a time, if the server granted the claim again after an earlier one. */
+  again(claim: string | undefined, after: Tenure, atNs: bigint): Tenure | undefined {
+    return this.#parts.find(
       ({ owner, startNs, endNs }) =>
         owner === claim && startNs >= after.endNs && startNs <= atNs && atNs <= endNs,
+    )
+  }
+
+  /** Whether the server held the lock for another claim at some moment between two times. */
+  heldForAnother(claim: string | undefined, fromNs: bigint, toNs: bigint): boolean {
+    return this.#parts.some(
+      ({ owner, startNs, endNs }) => owner !== claim && startNs < toNs && endNs > fromNs,
     )
   }
 

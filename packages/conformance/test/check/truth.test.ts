@@ -112,6 +112,15 @@ describe('the answer "released"', () => {
     expect(broken(truth('start_ns=2 end_ns=4') + other, promised)).toEqual(['release'])
   })
 
+  test('is false when the claim was granted again and lasts, or another one had the lock between', () => {
+    const again = '\n21 s truth info owner=c token=9 start_ns=7'
+    const forgotten = truth('start_ns=2 end_ns=4')
+    expect(broken(`${forgotten}${again} end_ns=9`, promised)).toEqual([])
+    expect(broken(forgotten + again, promised)).toEqual(['release'])
+    const between = '\n21 s truth info owner=d token=8 start_ns=5 end_ns=6'
+    expect(broken(`${forgotten}${between}${again} end_ns=9`, promised)).toEqual(['release'])
+  })
+
   test('is true when the lease was handed on', () => {
     expect(broken(truth('tokens=32 start_ns=2 end_ns=30'), promised)).toEqual([])
   })
