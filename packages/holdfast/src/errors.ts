@@ -14,6 +14,7 @@ export type LockErrorCode =
   | 'DEADLOCK'
   | 'LOCK_QUEUE_FULL'
   | 'LOCK_LOST'
+  | 'LEASE_AT_RISK'
   | 'LOCK_USAGE'
   | 'LOCK_MISMATCH'
   | 'LOCKS_CLOSED'
@@ -272,6 +273,26 @@ export class LockLostError extends LockError {
     )
     this.reason = reason
     this.stealReason = stealReason
+  }
+}
+
+/**
+ * The reason of `lease.signal` with `abortBeforeMs`: the lease ends soon unless a renewal gets
+ * through. It is still held, still renewed, and can be released.
+ */
+export class LeaseAtRiskError extends LockError {
+  override readonly name: string = 'LeaseAtRiskError'
+  /** How long the lease lasted when the signal aborted, in milliseconds. */
+  readonly remainingMs: number
+
+  constructor(remainingMs: number, details: LockErrorDetails & { lock: string }) {
+    super(
+      'LEASE_AT_RISK',
+      `The lease on "${details.lock}" ends in ${Math.floor(remainingMs)} ms unless a renewal gets through. ` +
+        'The lock is still held: stop the work, and release it.',
+      details,
+    )
+    this.remainingMs = remainingMs
   }
 }
 

@@ -32,6 +32,7 @@ export {
   DeadlockError,
   InternalLockError,
   isLockError,
+  LeaseAtRiskError,
   LockError,
   LockLostError,
   LockQueueFullError,

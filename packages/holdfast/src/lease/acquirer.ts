@@ -84,12 +84,15 @@ export class Acquirer {
   async tryAcquire(options: AcquireOptions = NO_OPTIONS): Promise<HeldLease | undefined> {
     const limits = this.#limits('tryAcquire', options, ONE_ATTEMPT)
     const acquirer = this.#withTerms(options)
-    if (limits.waitMs === 0) return acquirer.#attempt(limits.signal)
+    if (limits.waitMs === 0) {
+      const lease = await acquirer.#attempt(limits.signal)
+      return lease && (await acquirer.#abortsEarly(lease)) ? lease : undefined
+    }
     if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
     try {
       return await acquirer.#acquire({ ...limits, isTry: true })
     } catch (reason) {
-      if (reason === STILL_BUSY) return undefined
+      if (reason === STILL_BUSY || reason instanceof LockTimeoutError) return undefined
       throw reason
     }
   }
@@ -121,7 +124,9 @@ export class Acquirer {
   /** Takes over an exported lease. It is never handed on inside the process. */
   async adopt(handle: unknown): Promise<HeldLease> {
     const grant = await adoptHandle(this.#client, this.#template, this.#settings.renew, handle)
-    return this.#leaseAlone(grant)
+    const lease = this.#leaseAlone(grant)
+    if (await this.#abortsEarly(lease)) return lease
+    throw lease.lossError()
   }
 
   async run<T>(
@@ -178,6 +183,23 @@ export class Acquirer {
   }
 
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
+    return this.#settings.abortBeforeMs === 0 ? this.#enter(limits) : this.#acquireWhole(limits)
+  }
+
+  /** Acquires a lease that lasts for longer than `abortBeforeMs`. */
+  async #acquireWhole(limits: WaitLimits): Promise<HeldLease> {
+    const startedMs = this.#client.runtime.clock.monotonicMs()
+    const lease = await this.#enter(limits)
+    return (await this.#abortsEarly(lease)) ? lease : this.#acquireAfter(startedMs, limits)
+  }
+
+  /** Lets the signal abort early, if so chosen. Resolves to false when the lease was lost. */
+  async #abortsEarly(lease: HeldLease): Promise<boolean> {
+    const { abortBeforeMs } = this.#settings
+    return abortBeforeMs === 0 || lease.abortBefore(abortBeforeMs)
+  }
+
+  #enter(limits: WaitLimits): HeldLease | Promise<HeldLease> {
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.runtime.clock.monotonicMs()
     const frame = hasContexts() ? currentFrame() : undefined

@@ -21,10 +21,26 @@ export class HeldLease extends Hold implements WriteLease {
 
   async renew(options?: RenewOptions): Promise<void> {
     this.assertNotOver()
-    if (options !== undefined) changeTtl(this.services.runtime, this.grant, options)
+    if (options !== undefined) {
+      changeTtl(this.services.runtime, this.grant, options)
+      this.watchEnd()
+    }
     const result = await this.services.renewals.renewNow(this.grant)
     if (result.outcome === 'unknown') throw result.cause
     this.assertNotOver()
+  }
+
+  /**
+   * Lets the signal abort this long before the lease ends. First renews a grant that is too short
+   * for that, such as a pushed one. Resolves to false when the store no longer holds it.
+   */
+  async abortBefore(ms: number): Promise<boolean> {
+    const wholeMs = ms + this.grant.askedTtlMs / 3
+    if (this.remainingMs < wholeMs) await this.services.renewals.renewNow(this.grant)
+    this.abortEarly(ms)
+    if (this.open) return true
+    await this.releaseQuietly()
+    return false
   }
 
   async ensure(ms: number): Promise<void> {

@@ -2,12 +2,13 @@
  * One caller's hold on a grant: its end by release, loss or `maxHoldMs`, and the callbacks that run
  * under it. `HeldLease` adds what user code may ask.
  */
-import { LockLostError, LockUsageError, type LossReason } from '../errors.js'
+import { LeaseAtRiskError, LockLostError, LockUsageError, type LossReason } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../store/contract.js'
 import { DeadlineTimer } from './deadline-timer.js'
 import { announceLoss, announceRelease } from './announcements.js'
+import { EarlyAbort } from './early-abort.js'
 import { channels } from './events.js'
 import type { Enterable } from './frames.js'
 import type { Grant } from './grant.js'
@@ -35,6 +36,7 @@ export class Hold implements Forgettable, Enterable {
   readonly #startedMs: number
   #maxHold: DeadlineTimer | undefined
   #signal: LeaseSignal | undefined
+  #earlyAbort: EarlyAbort | undefined
   #lost: LockLostError | undefined
   /** Why the holder was asked to stop: the client closes. */
   #stopReason: unknown
@@ -115,7 +117,35 @@ export class Hold implements Forgettable, Enterable {
 
   get signal(): AbortSignal {
     this.#weak?.keep(this)
-    return (this.#signal ??= new LeaseSignal(this.#lost ?? this.#stopReason)).signal
+    if (!this.#signal) {
+      this.#signal = new LeaseSignal(this.#lost ?? this.#stopReason)
+      this.watchEnd()
+    }
+    return this.#signal.signal
+  }
+
+  /** Lets the signal abort this long before the lease ends. */
+  protected abortEarly(ms: number): void {
+    const { grant, endsMs, name } = this
+    const { clock, store } = this.services.runtime
+    this.#earlyAbort = new EarlyAbort({
+      clock,
+      beforeMs: () => Math.min(ms, grant.askedTtlMs / 3),
+      endMs: () => Math.min(grant.deadlineMs, endsMs),
+      abort: (remainingMs) =>
+        this.#signal?.abort(new LeaseAtRiskError(remainingMs, { lock: name, store: store.name })),
+    })
+    this.watchEnd()
+  }
+
+  /** Watches the end of the lease for a signal that aborts early. The end may have come nearer. */
+  protected watchEnd(): void {
+    if (this.#signal && this.open) this.#earlyAbort?.watch()
+  }
+
+  #stopTimers(): void {
+    this.#maxHold?.cancel()
+    this.#earlyAbort?.cancel()
   }
 
   get isInUse(): boolean {
@@ -150,7 +180,7 @@ export class Hold implements Forgettable, Enterable {
   /** `release` without a promise where none is needed. */
   return(): ReleaseOutcome {
     if (this.#release !== undefined) return this.#release
-    this.#maxHold?.cancel()
+    this.#stopTimers()
     this.services.leases.delete(this.#place)
     if (this.#lost) return this.#returnLost(this.#lost)
     const nowMs = this.services.runtime.clock.monotonicMs()
@@ -179,7 +209,7 @@ export class Hold implements Forgettable, Enterable {
     const { grant, services } = this
     this.#isExported = true
     this.#release = 'lost'
-    this.#maxHold?.cancel()
+    this.#stopTimers()
     services.leases.delete(this.#place)
     services.renewals.remove(grant)
     grant.state = 'released'
@@ -235,7 +265,7 @@ export class Hold implements Forgettable, Enterable {
     if (isOver && !this.busy) this.services.leases.delete(this.#place)
     if (!this.open) return
     this.#lost = error
-    this.#maxHold?.cancel()
+    this.#stopTimers()
     this.#signal?.abort(error)
     this.#onOver?.()
   }

@@ -20,6 +20,12 @@ export interface LockOptions {
    * The longest time that a lease may be held, renewed or not, in milliseconds. Default: no limit.
    */
   readonly maxHoldMs?: number
+  /**
+   * How long before the deadline `lease.signal` aborts, in milliseconds, with a
+   * `LeaseAtRiskError`. The lease is still held then. At most a third of `ttlMs`. Default 0: it
+   * aborts at the loss.
+   */
+  readonly abortBeforeMs?: number
   /** A nested `run` in the same async context re-enters instead of failing. Default false. */
   readonly reentrant?: boolean
   /**
@@ -74,7 +80,7 @@ export interface WaitOptions {
 }
 
 /** The options of a lock that a call may replace for its lease. */
-export type LeaseTerms = Pick<LockOptions, 'ttlMs' | 'renew' | 'maxHoldMs'>
+export type LeaseTerms = Pick<LockOptions, 'ttlMs' | 'renew' | 'maxHoldMs' | 'abortBeforeMs'>
 
 /**
  * The options of one call: how long it waits, and terms of its lease that differ from the lock's. A
@@ -92,7 +98,7 @@ export interface RunOptions extends AcquireOptions {
   readonly atLeastMs?: number
 }
 
-const TERM_KEYS: KnownKeys<LeaseTerms> = { ttlMs: 1, renew: 1, maxHoldMs: 1 }
+const TERM_KEYS: KnownKeys<LeaseTerms> = { ttlMs: 1, renew: 1, maxHoldMs: 1, abortBeforeMs: 1 }
 
 export const LOCK_KEYS: KnownKeys<LockOptions> = {
   ...TERM_KEYS,
@@ -123,6 +129,7 @@ export interface LockSettings {
   readonly ttlMs: number
   readonly renew: boolean
   readonly maxHoldMs: number
+  readonly abortBeforeMs: number
   readonly reentrant: boolean
   readonly fairness: Fairness
   readonly maxWaiters: number
@@ -132,6 +139,7 @@ const DEFAULTS: LockSettings = {
   ttlMs: 30_000,
   renew: true,
   maxHoldMs: Infinity,
+  abortBeforeMs: 0,
   reentrant: false,
   fairness: 'cohort',
   maxWaiters: Infinity,
@@ -152,6 +160,21 @@ export function checkTtl(ttlMs: number, store: Store): void {
   }
 }
 
+function checkAbortBefore(abortBeforeMs: number, ttlMs: number, maxHoldMs: number): void {
+  checkDuration('abortBeforeMs', abortBeforeMs, { min: 0 })
+  const longestMs = Math.floor(ttlMs / 3)
+  if (abortBeforeMs > longestMs) {
+    throw new LockUsageError(
+      `abortBeforeMs must be at most a third of ttlMs (${longestMs} ms), not ${abortBeforeMs}. Raise ttlMs, or lower it.`,
+    )
+  }
+  if (abortBeforeMs >= maxHoldMs) {
+    throw new LockUsageError(
+      `abortBeforeMs (${abortBeforeMs}) must be less than maxHoldMs (${maxHoldMs}).`,
+    )
+  }
+}
+
 /**
  * Returns the settings of a lock.
  * @param options of a call that has checked their keys
@@ -161,12 +184,13 @@ export function lockSettings(
   defaults: LockSettings,
   store: Store,
 ): LockSettings {
-  const { ttlMs, renew, maxHoldMs, reentrant, fairness, maxWaiters } = {
+  const { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters } = {
     ...defaults,
     ...defined(options),
   }
   checkTtl(ttlMs, store)
   checkDuration('maxHoldMs', maxHoldMs, { min: 1, infinite: true })
+  checkAbortBefore(abortBeforeMs, ttlMs, maxHoldMs)
   checkBoolean('renew', renew)
   checkBoolean('reentrant', reentrant)
   if (fairness !== 'cohort' && fairness !== 'fifo') {
@@ -177,7 +201,7 @@ export function lockSettings(
       `maxWaiters must be a whole number from 1 on, not ${describe(maxWaiters)}.`,
     )
   }
-  return { ttlMs, renew, maxHoldMs, reentrant, fairness, maxWaiters }
+  return { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters }
 }
 
 /**

@@ -9,6 +9,7 @@ const BELONGS_TO: Readonly<Record<string, string>> = {
   ttlMs: 'createLocks or the lock, such as mutex(name, { ttlMs })',
   renew: 'createLocks or the lock, such as mutex(name, { renew })',
   maxHoldMs: 'createLocks or the lock, such as mutex(name, { maxHoldMs })',
+  abortBeforeMs: 'createLocks, the lock, or the call, such as acquire({ abortBeforeMs })',
   reentrant: 'createLocks or the lock, such as mutex(name, { reentrant })',
   maxWaiters: 'createLocks or the lock, such as mutex(name, { maxWaiters })',
   fairness: 'createLocks or the lock, such as mutex(name, { fairness })',
