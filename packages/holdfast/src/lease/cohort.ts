@@ -151,7 +151,8 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   }
 
   returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
-    const next = canHandOff(this.#services.runtime, grant, nowMs) ? this.#waits.shift() : undefined
+    const isHandedOn = this.#waits.size > 0 && canHandOff(this.#services.runtime, grant, nowMs)
+    const next = isHandedOn ? this.#waits.shift() : undefined
     if (next) {
       handOff(this.#services, grant, next, this, nowMs)
       this.#updateKeepAlive()
