@@ -1,4 +1,4 @@
-/** A set keeps the order of its members, whichever leaves first. */
+/** A set keeps the order of its members when any of them leaves. */
 import { expect, test } from 'vitest'
 import { LinkedSet } from '../../dist/collections/linked-set.js'
 
