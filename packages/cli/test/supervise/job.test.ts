@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { driver } from '../support/driver.js'
 import { Box } from '../support/holdfast.js'
@@ -17,6 +17,16 @@ import { eventually } from '@holdfast/servers/eventually'
 
 function guardianOf(run: Program): number {
   return childrenOf(run.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
+}
+
+/** Makes the countdown of a guardian last until `end` is called, however slow the machine is. */
+function countdown(): { readonly PATH: string; readonly end: () => void } {
+  const box = new Box()
+  const sleep = box.file('sleep')
+  const script = '#!/bin/sh\nwhile [ -e "$0" ] && [ ! -e "$0.over" ]; do /bin/sleep 0.02; done\n'
+  writeFileSync(sleep, script, { mode: 0o755 })
+  const end = (): void => writeFileSync(`${sleep}.over`, '')
+  return { PATH: `${box.folder}:${process.env['PATH'] ?? ''}`, end }
 }
 
 describe('a job without a terminal', () => {
@@ -123,10 +133,13 @@ describe('a job without a terminal', () => {
   })
 
   it('has the command killed by the guardian when the wrapper is stopped past the end of its lease', async () => {
+    const { PATH, end } = countdown()
     const mark = randomUUID()
-    const run = driver({ untilMs: 400 }, family(mark))
+    const run = driver({ untilMs: 0 }, family(mark), { env: { PATH } })
     await run.prints('ready')
     run.kill('SIGSTOP')
+    await eventually('the wrapper is stopped', () => isStopped(run.pid))
+    end()
     await gone(mark, [run.pid])
     run.kill('SIGCONT')
     expect(await run.code()).toBe(137)
@@ -151,11 +164,18 @@ describe('a job without a terminal', () => {
   })
 
   it('does not let a countdown strike whose guardian is dead, since it hears of no renewal', async () => {
-    const run = driver({ untilMs: 400 }, ['sh', '-c', 'sleep 1; exit 4'])
+    const { PATH, end } = countdown()
+    const run = driver({ untilMs: 0 }, ['sh', '-c', 'read -r line; exit 4'], { env: { PATH } })
     await run.prints(/\[job/)
     const guardian = guardianOf(run)
     await eventually('the guardian counts down', () => childrenOf(guardian).length === 1)
+    const [counting = -1] = childrenOf(guardian)
+    await eventually('it naps', () => childrenOf(counting).length === 1)
     process.kill(guardian, 'SIGKILL')
+    await run.prints('guardian died')
+    end()
+    await eventually('the countdown is over', () => !alive(counting))
+    run.types('\n')
     expect(await run.code()).toBe(4)
   })
 

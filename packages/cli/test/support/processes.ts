@@ -66,9 +66,7 @@ export function family(mark: string, ignored?: 'HUP'): string[] {
 export async function gone(mark: string, except: readonly number[] = []): Promise<void> {
   const left = (): number[] => withMark(mark).filter((pid) => !except.includes(pid))
   try {
-    await eventually('no process of the job is left', () => left().length === 0, {
-      withinMs: 5_000,
-    })
+    await eventually('no process of the job is left', () => left().length === 0)
   } finally {
     for (const pid of left()) process.kill(pid, 'SIGKILL')
   }
