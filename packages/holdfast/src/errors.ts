@@ -213,10 +213,6 @@ export class DeadlockError extends LockError {
     )
     this.cycle = cycle
   }
-
-  override toJSON(): object {
-    return { ...super.toJSON(), cycle: this.cycle }
-  }
 }
 
 /** As many callers of this client wait for the lock already as its `maxWaiters` allows. */

@@ -86,7 +86,8 @@ export class Acquirer {
     const acquirer = this.#withTerms(options)
     if (limits.waitMs === 0) {
       const lease = await acquirer.#attempt(limits.signal)
-      return lease && (await acquirer.#abortsEarly(lease)) ? lease : undefined
+      const isReady = !lease || acquirer.#settings.abortBeforeMs === 0
+      return isReady || (await acquirer.#abortsEarly(lease)) ? lease : undefined
     }
     if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
     try {
@@ -182,14 +183,10 @@ export class Acquirer {
     return new Acquirer(client, { ...this.#template, ttlMs: settings.ttlMs }, settings)
   }
 
-  #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
-    return this.#settings.abortBeforeMs === 0 ? this.#enter(limits) : this.#acquireWhole(limits)
-  }
-
   /** Acquires a lease that lasts for longer than `abortBeforeMs`. */
   async #acquireWhole(limits: WaitLimits): Promise<HeldLease> {
     const startedMs = this.#client.runtime.clock.monotonicMs()
-    const lease = await this.#enter(limits)
+    const lease = await this.#acquire(limits, true)
     return (await this.#abortsEarly(lease)) ? lease : this.#acquireAfter(startedMs, limits)
   }
 
@@ -199,7 +196,12 @@ export class Acquirer {
     return abortBeforeMs === 0 || lease.abortBefore(abortBeforeMs)
   }
 
-  #enter(limits: WaitLimits): HeldLease | Promise<HeldLease> {
+  /** @param isWhole whether any grant lasts long enough for the signal */
+  #acquire(
+    limits: WaitLimits,
+    isWhole = this.#settings.abortBeforeMs === 0,
+  ): HeldLease | Promise<HeldLease> {
+    if (!isWhole) return this.#acquireWhole(limits)
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.runtime.clock.monotonicMs()
     const frame = hasContexts() ? currentFrame() : undefined

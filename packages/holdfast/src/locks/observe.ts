@@ -3,6 +3,7 @@ import { isRetryable } from '../lease/withdrawals.js'
 import type { Runtime } from '../lease/runtime.js'
 import { Wait } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
+import { withJson } from '../store/with-json.js'
 
 /** Who leads; without a leader only `leader: undefined`. */
 export type Leadership =
@@ -27,7 +28,7 @@ export async function* observeLeaders(
       const [leader] = await holders()
       if (leader?.claimId !== seen) {
         seen = leader?.claimId
-        yield leader ? { leader, token: leader.token } : { leader: undefined }
+        yield leader ? withJson({ leader, token: leader.token }) : { leader: undefined }
       }
     } catch (error) {
       // The store is away, so the leader is unknown.

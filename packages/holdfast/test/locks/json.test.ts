@@ -5,7 +5,10 @@
 import { inspect } from 'node:util'
 import {
   createLocks,
+  DeadlockError,
+  LeaseAtRiskError,
   LockLostError,
+  LockQueueFullError,
   LockTimeoutError,
   onLockEvent,
   StoreUnavailableError,
@@ -63,6 +66,12 @@ test('console.log of a lease shows its name, token and state', async () => {
 
 const SECRET = 'hunter2'
 
+/** Returns the first value of a generator. */
+async function anext<T>(values: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const value of values) return value
+  return undefined
+}
+
 /** Returns what a log shows of a value, in both ways. */
 function shown(value: unknown): string {
   return JSON.stringify(value) + inspect(value, { depth: 20 })
@@ -90,6 +99,9 @@ test('every object that a client hands out is shown without the store and its se
     await locks.multi([locks.mutex('b'), read]).acquire(),
     await locks.inspect(),
     await locks.steal('b'),
+    await locks.oncePerTick('a', () => undefined, { atLeastMs: 1 }),
+    await anext(locks.election('a').observe()),
+    await anext(locks.election('none').observe()),
   ]
   for (const value of values) expect(shown(value)).not.toContain(SECRET)
   await locks.close()
@@ -139,6 +151,13 @@ test('errors are shown with their fields, and with no field of a foreign cause',
     }),
   ]
   for (const error of errors) expect(shown(error)).not.toContain(SECRET)
+  const step = { lock: 'a', claimId: '1', host: 'h', pid: 1, waitsFor: 'b', token: 1n }
+  expect(json(new DeadlockError([step as never], { lock: 'a' }))).toMatchObject({
+    code: 'DEADLOCK',
+    cycle: [{ lock: 'a', token: '1' }],
+  })
+  expect(json(new LeaseAtRiskError(12, { lock: 'a' }))).toMatchObject({ remainingMs: 12 })
+  expect(json(new LockQueueFullError(3, { lock: 'a' }))).toMatchObject({ maxWaiters: 3 })
   expect(json(errors[0])).toEqual({
     name: 'StoreUnavailableError',
     code: 'STORE_UNAVAILABLE',
