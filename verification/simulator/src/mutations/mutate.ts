@@ -13,7 +13,7 @@ import type { Edit, Mutation } from './mutation.js'
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
 
-export async function mutated(mutation: Mutation): Promise<Runtime> {
+export async function mutated(mutation: Pick<Mutation, 'name' | 'edits'>): Promise<Runtime> {
   const copy = mutatedCopy(mutation)
   try {
     const { createLocks, onLockEvent } = await load<Runtime>(join(copy, 'index.js'))

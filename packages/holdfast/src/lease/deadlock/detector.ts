@@ -165,9 +165,8 @@ export class DeadlockDetector {
       for (const nested of this.#due()) {
         const deadlock = deadlocks.find(({ waits }) => waits.some(({ id }) => id === nested.id))
         isSuspected ||= deadlock !== undefined
-        const isConfirmed = deadlock?.waits.every(({ cycle }) => cycle === deadlock.id) ?? false
         nested.cycle = deadlock?.id
-        if (deadlock && isConfirmed && deadlock.victim.id === nested.id)
+        if (deadlock?.isNamed === true && deadlock.victim.id === nested.id)
           this.#fail(nested, deadlock)
       }
       if (isSuspected) await this.#show()

@@ -32,6 +32,8 @@ export interface Deadlock {
   /** Names these locks, claims and waits. */
   readonly id: string
   readonly waits: readonly WaitNote[]
+  /** Whether every note names this deadlock: each client has seen it, and noted it since. */
+  readonly isNamed: boolean
   /** The wait that fails: the latest. Everyone that sees the deadlock finds the same one. */
   readonly victim: WaitNote
   /** The shortest ring through the victim, whose lease stands last. */
@@ -111,9 +113,11 @@ function deadlockOf(edges: readonly Edge[]): Deadlock {
   const names = edges.map(({ lock, holder, note }) =>
     [lock, holder.claimId, note.id, note.lock].join(' '),
   )
+  const id = digest(names.sort().join('\n'))
   return {
-    id: digest(names.sort().join('\n')),
+    id,
     waits,
+    isNamed: edges.every(({ note }) => note.cycle === id),
     victim,
     steps: ringThrough(victim, edges).map(stepOf),
   }

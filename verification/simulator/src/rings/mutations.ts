@@ -1,0 +1,46 @@
+/** Mutations of the detector. The cases with rings catch them. */
+import type { Edit } from '../mutations/mutation.js'
+
+export interface RingMutation {
+  readonly name: string
+  readonly breaks: string
+  readonly edits: readonly Edit[]
+  /** What the judge finds. */
+  readonly as: string
+}
+
+const DETECTOR = 'lease/deadlock/detector.js'
+const NAMED = 'deadlock?.isNamed === true'
+
+export const RING_MUTATIONS: readonly RingMutation[] = [
+  {
+    name: 'no-detection',
+    breaks: 'Every ring is broken',
+    edits: [{ file: DETECTOR, find: NAMED, replace: 'false' }],
+    as: 'liveness',
+  },
+  {
+    name: 'seen-once',
+    breaks: 'Nothing is reported that was no deadlock at one instant',
+    edits: [{ file: DETECTOR, find: NAMED, replace: 'deadlock' }],
+    as: 'true-report',
+  },
+  {
+    name: 'any-victim',
+    breaks: 'One wait of a ring fails',
+    edits: [{ file: DETECTOR, find: 'deadlock.victim.id === nested.id', replace: 'true' }],
+    as: 'one-victim',
+  },
+  {
+    name: 'no-weights',
+    breaks: 'A wait is stuck only where the stuck holders leave it no room',
+    edits: [
+      {
+        file: 'lease/deadlock/wait-graph.js',
+        find: 'if (held + weight > lock.capacity)',
+        replace: 'if (held > 0)',
+      },
+    ],
+    as: 'true-report',
+  },
+]
