@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { startRedis } from '@holdfast/servers/redis'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
@@ -76,6 +77,34 @@ test('striped-stock sells what there is, from all segments', async () => {
     ...times(4, 'sold a book'),
     ...times(3, 'sold out'),
   ])
+})
+
+const TOUR = [
+  'a long step is safe: true',
+  'adopted with its token: true released',
+  'all four later: true',
+  'ended: DEADLOCK done',
+  'ended: LOCK_QUEUE_FULL served',
+  'first replica: made',
+  'found: true true',
+  'in a log: name,claimId,token,held,remainingMs,endsAt',
+  'leader seen: true',
+  'no third permit yet: true released',
+  'second replica: tour',
+  'still taken: true',
+  'stop in time: LeaseAtRiskError true released',
+]
+
+test('the tour is the same in a folder and on Redis', async () => {
+  expect(await together('tour.mjs', [[]])).toEqual(TOUR)
+  const redis = await startRedis()
+  try {
+    const url = `redis://127.0.0.1:${redis.port}`
+    const { stdout } = await run(process.execPath, [join(EXAMPLES, 'tour.mjs'), url])
+    expect(stdout.split('\n').filter(Boolean).toSorted()).toEqual(TOUR)
+  } finally {
+    await redis.stop()
+  }
 })
 
 test('the page names every program', () => {
