@@ -10,106 +10,30 @@
  */
 import { lockMismatch } from '../errors.js'
 import { invariant } from '../invariant.js'
-import {
-  CAPACITY_ALL,
-  HEARTBEATS_TO_LIVE,
-  type AdoptResult,
-  type Adoption,
-  type AttemptOptions,
-  type AttemptResult,
-  type Claim,
-  type ClaimRef,
-  type Granted,
-  type LockInfo,
-  type LockKind,
-  type LostRenewal,
-  type Owner,
-  type Renewal,
-  type RenewResult,
-  type StealOptions,
-  type StealResult,
-  type WithdrawOutcome,
+import type {
+  AdoptResult,
+  Adoption,
+  AttemptOptions,
+  AttemptResult,
+  Claim,
+  ClaimRef,
+  Granted,
+  LockInfo,
+  LostRenewal,
+  Renewal,
+  RenewResult,
+  StealOptions,
+  StealResult,
+  WithdrawOutcome,
 } from './contract.js'
+import { addWeight, drop, hold, promote, settle } from './expire-and-promote.js'
+import { isIdle, type Holder, type LockState, type RuleStep } from './lock-state.js'
 import { readOwner } from './owner.js'
+import { addTombstone, hasTombstone } from './tombstones.js'
 
-export interface Holder {
-  readonly id: string
-  owner: Owner
-  weight: number
-  readonly token: number
-  readonly tokens: number
-  readonly grantedMs: number
-  /** The TTL of the latest grant or renewal. */
-  ttlMs: number
-  expiresMs: number
-  stolen: boolean
-  stealReason?: string
-}
-
-export interface Waiter {
-  readonly id: string
-  owner: Owner
-  readonly weight: number
-  readonly ttlMs: number
-  readonly heartbeatMs: number
-  tokens: number
-  readonly sinceMs: number
-  seenMs: number
-}
-
-export interface Tombstone {
-  readonly untilMs: number
-  readonly outcome: WithdrawOutcome
-}
-
-/** All that a store keeps about one lock. The order of insertion into `waiters` is the queue. */
-export interface LockState {
-  /** The name of the lock, for errors. */
-  readonly lock: string
-  kind: LockKind
-  capacity: number
-  lastToken: number
-  heldWeight: number
-  /** No lease ends before this time. It may lie too early after a renewal, which costs a check. */
-  nextExpiryMs: number
-  /** The number of the last claim that joined the queue since the lock was idle. */
-  lastQueueNumber: number
-  readonly holders: Map<string, Holder>
-  readonly waiters: Map<string, Waiter>
-  readonly tombstones: Map<string, Tombstone>
-}
-
-/** What one atomic step works with, and what it did besides its own result. */
-export interface RuleStep {
-  /** The time on the clock of the store. */
-  nowMs: number
-  /** The smallest next token: the store's clock in microseconds, or a counter of all locks. */
-  tokenFloor: number
-  /** The largest number of tombstones that a lock keeps. */
-  tombstoneLimit: number
-  /** The waiters that this step made holders, in order. The store wakes them. */
-  readonly promoted: Holder[]
-}
-
-export function newLockState(lock: string): LockState {
-  return {
-    lock,
-    kind: 'mutex',
-    capacity: CAPACITY_ALL,
-    lastToken: 0,
-    heldWeight: 0,
-    nextExpiryMs: Infinity,
-    lastQueueNumber: 0,
-    holders: new Map(),
-    waiters: new Map(),
-    tombstones: new Map(),
-  }
-}
-
-/** Returns whether only tombstones are left. */
-export function isIdle(state: LockState): boolean {
-  return state.holders.size === 0 && state.waiters.size === 0
-}
+export { settle } from './expire-and-promote.js'
+export { isIdle, newLockState } from './lock-state.js'
+export type { Holder, LockState, RuleStep, Waiter } from './lock-state.js'
 
 /** Grants the claim, queues it, or keeps it in the queue. */
 export function attempt(
@@ -285,82 +209,6 @@ export function describe(lock: string, state: LockState, step: RuleStep): LockIn
   }
 }
 
-/** Ends expired leases and promotes waiters. Every verb begins with it. */
-export function settle(state: LockState, step: RuleStep): void {
-  if (step.nowMs >= state.nextExpiryMs) expire(state, step)
-  if (state.waiters.size > 0) promote(state, step)
-}
-
-/** Makes holders of the waiters that fit, in order, up to the first live one that does not. */
-function promote(state: LockState, step: RuleStep): void {
-  for (const waiter of state.waiters.values()) {
-    const livesMs = waiter.heartbeatMs * HEARTBEATS_TO_LIVE
-    if (waiter.seenMs + livesMs <= step.nowMs) {
-      state.waiters.delete(waiter.id)
-      continue
-    }
-    if (state.heldWeight + waiter.weight > state.capacity) return
-    state.waiters.delete(waiter.id)
-    // Short until the first renewal: a waiter that has just died must not cost a whole TTL.
-    step.promoted.push(hold(state, waiter, waiter.tokens, Math.min(waiter.ttlMs, livesMs), step))
-  }
-}
-
-function expire(state: LockState, step: RuleStep): void {
-  let next = Infinity
-  for (const holder of state.holders.values()) {
-    if (holder.expiresMs > step.nowMs) next = Math.min(next, holder.expiresMs)
-    else {
-      drop(state, holder)
-      addTombstone(state, holder, 'absent', step)
-    }
-  }
-  state.nextExpiryMs = next
-}
-
-function hold(
-  state: LockState,
-  claim: Pick<Claim, 'id' | 'owner' | 'weight'>,
-  tokens: number,
-  ttlMs: number,
-  step: RuleStep,
-): Holder {
-  const isHolder = state.holders.has(claim.id)
-  invariant(!isHolder && !state.waiters.has(claim.id), 'a claim is granted once', state.lock)
-  const token = Math.max(state.lastToken + 1, step.tokenFloor)
-  invariant(token > state.lastToken, 'the tokens of a lock grow', state.lock)
-  const holder: Holder = {
-    id: claim.id,
-    owner: claim.owner,
-    weight: claim.weight,
-    token,
-    tokens,
-    grantedMs: step.nowMs,
-    ttlMs,
-    expiresMs: step.nowMs + ttlMs,
-    stolen: false,
-  }
-  state.lastToken = token + tokens - 1
-  addWeight(state, claim.weight)
-  state.holders.set(claim.id, holder)
-  if (holder.expiresMs < state.nextExpiryMs) state.nextExpiryMs = holder.expiresMs
-  return holder
-}
-
-function drop(state: LockState, holder: Holder): void {
-  state.holders.delete(holder.id)
-  addWeight(state, -holder.weight)
-  if (state.holders.size > 0) return
-  invariant(state.heldWeight === 0, 'a lock without holders has no held weight', state.lock)
-  state.nextExpiryMs = Infinity
-}
-
-function addWeight(state: LockState, weight: number): void {
-  state.heldWeight += weight
-  invariant(state.heldWeight >= 0, 'the held weight is not negative', state.lock)
-  invariant(state.heldWeight <= state.capacity, 'the held weight fits the capacity', state.lock)
-}
-
 function grantedTo(holder: Holder, alreadyGranted: boolean, step: RuleStep): Granted {
   return {
     outcome: 'granted',
@@ -407,25 +255,4 @@ function areAlike(
   return (
     one.capacity === other.capacity && (one.kind === 'semaphore') === (other.kind === 'semaphore')
   )
-}
-
-function hasTombstone(state: LockState, id: string, step: RuleStep): boolean {
-  const tombstone = state.tombstones.get(id)
-  return tombstone !== undefined && tombstone.untilMs > step.nowMs
-}
-
-function addTombstone(
-  state: LockState,
-  claim: { id: string; ttlMs: number },
-  outcome: WithdrawOutcome,
-  step: RuleStep,
-): void {
-  const { tombstones } = state
-  // The oldest is the first. The first that still counts ends the search below.
-  tombstones.delete(claim.id)
-  tombstones.set(claim.id, { untilMs: step.nowMs + claim.ttlMs, outcome })
-  for (const [id, oldest] of tombstones) {
-    if (tombstones.size <= step.tombstoneLimit && oldest.untilMs > step.nowMs) return
-    tombstones.delete(id)
-  }
 }

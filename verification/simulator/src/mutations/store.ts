@@ -1,14 +1,18 @@
 /** Mutations of the grant rule, which every store runs in one form or another. */
 import type { Edit, Mutation } from './mutation.js'
 
-const inRule = (find: string, replace: string): Edit => ({
-  file: 'store/grant-rule.js',
+const inStore = (file: string, find: string, replace: string): Edit => ({
+  file: `store/${file}`,
   find,
   replace,
 })
 
+const inRule = (find: string, replace: string): Edit => inStore('grant-rule.js', find, replace)
+const inSteps = (find: string, replace: string): Edit =>
+  inStore('expire-and-promote.js', find, replace)
+
 const withoutInvariant = (condition: string): Edit =>
-  inRule(`invariant(${condition}, `, 'invariant(true, ')
+  inSteps(`invariant(${condition}, `, 'invariant(true, ')
 
 export const STORE_MUTATIONS: readonly Mutation[] = [
   {
@@ -36,7 +40,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'lease-expires-early',
     breaks: 'The store keeps a grant for the whole of its TTL',
-    edits: [inRule('expiresMs: step.nowMs + ttlMs,', 'expiresMs: step.nowMs + ttlMs * 0.9,')],
+    edits: [inSteps('expiresMs: step.nowMs + ttlMs,', 'expiresMs: step.nowMs + ttlMs * 0.9,')],
   },
   {
     name: 'renewal-without-owner',
@@ -63,7 +67,11 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     name: 'no-tombstone',
     breaks: 'An attempt that arrives after its own withdraw is refused',
     edits: [
-      inRule('return tombstone !== undefined && tombstone.untilMs > step.nowMs;', 'return false;'),
+      inStore(
+        'tombstones.js',
+        'return tombstone !== undefined && tombstone.untilMs > step.nowMs;',
+        'return false;',
+      ),
     ],
   },
   {
@@ -88,13 +96,13 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'token-block-forgotten',
     breaks: 'Tokens that a grant reserved are given to no other claim',
-    edits: [inRule('state.lastToken = token + tokens - 1;', 'state.lastToken = token;')],
+    edits: [inSteps('state.lastToken = token + tokens - 1;', 'state.lastToken = token;')],
   },
   {
     name: 'token-stands-still',
     breaks: 'Every grant has a token larger than each earlier one',
     edits: [
-      inRule(
+      inSteps(
         'Math.max(state.lastToken + 1, step.tokenFloor)',
         'Math.max(state.lastToken, step.tokenFloor - 1)',
       ),
@@ -105,7 +113,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'dead-waiter-stays',
     breaks: 'A dead waiter does not block the queue for longer than its heartbeats',
-    edits: [inRule('if (waiter.seenMs + livesMs <= step.nowMs) {', 'if (false) {')],
+    edits: [inSteps('if (waiter.seenMs + livesMs <= step.nowMs) {', 'if (false) {')],
     scenario: 'dead-waiters',
   },
   {
