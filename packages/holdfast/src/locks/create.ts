@@ -1,6 +1,6 @@
 /** `createLocks`: the entrance of the library. */
 import { checkClock, checkRandom } from '../clock/clock.js'
-import { LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockUsageError } from '../errors.js'
 import { Client } from '../lease/client.js'
 import { detached } from '../lease/async-context.js'
 import { enclosingFrame } from '../lease/frames.js'
@@ -17,7 +17,7 @@ import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { releaseHandle, renewHandle } from '../lease/adoption.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
-import { shownAs, withJson } from '../store/with-json.js'
+import { shownAs } from '../store/with-json.js'
 import { checkName, checkText, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
 import { transaction } from '../transaction/transaction.js'
@@ -26,6 +26,7 @@ import { closeClient, useStore, type CloseOptions } from './close.js'
 import type { Election } from './election.js'
 import { LockElection } from './lock-election.js'
 import type { Lockable } from './lock.js'
+import { findLock, lockWithJson, pingStore, unsupported, type PingOptions } from './look-up.js'
 import { multi, type MultiLock } from './multi.js'
 import { mutex, type Mutex } from './mutex.js'
 import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
@@ -84,6 +85,12 @@ export interface Locks extends AsyncDisposable {
   ): Promise<TickResult<T>>
   /** Returns the holders and waiters, as the store sees them. */
   inspect(options?: InspectOptions): Promise<readonly LockInfo[]>
+  /**
+   * Resolves when the store has answered one request that changes nothing: for health checks. One
+   * server of a Cluster answers; of Redlock's servers a majority.
+   * @throws StoreUnavailableError when the store does not answer, or refuses this client.
+   */
+  ping(options?: PingOptions): Promise<{ readonly latencyMs: number }>
   /**
    * Ends the leases on a lock. Their renewals are refused from now on, and the lock is free when
    * the holders let go or their leases end. It frees the lock; it does not acquire it.
@@ -171,9 +178,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   }
 
   async function holders(lock: string): Promise<readonly HolderInfo[]> {
-    if (!store.traits.inspect) throw unsupported(store, 'inspect')
-    const page = await store.inspect({ lock })
-    return page.locks[0]?.holders.map((holder) => withJson({ ...holder })) ?? []
+    return (await findLock(store, lock))?.holders ?? []
   }
 
   function currentLease(lock: string): HeldLease | undefined {
@@ -206,6 +211,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       return oncePerTick(mutex(client, full, rest), () => holders(full), work, atLeastMs)
     },
     inspect,
+    ping: async (how = {}) => pingStore(client, named('ping'), how),
     async steal(name, options = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')
       const how = checkSteal(options)
@@ -279,13 +285,4 @@ function checkInspect(options: InspectOptions): Required<InspectOptions> {
     )
   }
   return { prefix, limit }
-}
-
-function unsupported(store: Store, what: string): UnsupportedLockError {
-  return new UnsupportedLockError(`The ${store.name} store cannot ${what}.`, { store: store.name })
-}
-
-/** A copy: the store may show the same object again. */
-function lockWithJson(info: LockInfo): LockInfo {
-  return withJson({ ...info, holders: info.holders.map((holder) => withJson({ ...holder })) })
 }

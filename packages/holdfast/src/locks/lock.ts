@@ -8,6 +8,7 @@ import { noteCaller } from '../lease/weak-lease.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
 import { runAtLeast } from './at-least.js'
+import { inspectLock, type LockState } from './look-up.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
 export interface Lockable<L extends Lease = Lease> {
@@ -43,6 +44,12 @@ export interface Lockable<L extends Lease = Lease> {
    * @throws StoreUnavailableError when the outcome is unknown.
    */
   adopt(handle: string): Promise<L>
+  /**
+   * Returns the holders and waiters of this lock, as the store sees them. It sends one request.
+   * @throws UnsupportedLockError on stores without `inspect`.
+   * @throws StoreUnavailableError when the store does not answer.
+   */
+  inspect(): Promise<LockState>
 }
 
 /** A lock of one shape. */
@@ -92,6 +99,10 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     const lease = this.#acquirer.tryAcquire(options)
     const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'tryAcquire') : lease
     return traced as unknown as L | undefined
+  }
+
+  inspect(): Promise<LockState> {
+    return inspectLock(this.#client, this.#template)
   }
 
   async adopt(handle: string): Promise<L> {

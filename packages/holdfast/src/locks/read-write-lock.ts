@@ -8,6 +8,7 @@ import { LOCK_KEYS, lockSettings, type LockOptions } from '../lease/options.js'
 import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
+import { inspectLock, type LockState } from './look-up.js'
 
 export interface ReadWriteLock {
   readonly name: string
@@ -18,6 +19,8 @@ export interface ReadWriteLock {
   readonly read: Lockable
   /** Alone. Its lease has `downgrade()`. */
   readonly write: Lockable<WriteLease>
+  /** As `inspect` of its reader and of its writer. */
+  inspect(): Promise<LockState>
 }
 
 export function readWriteLock(
@@ -37,5 +40,6 @@ export function readWriteLock(
     name,
     read: new BasicLock<Lease>(client, { ...template, weight: 1 }, settings),
     write: new BasicLock<WriteLease>(client, { ...template, weight: CAPACITY_ALL }, settings),
+    inspect: () => inspectLock(client, template),
   }
 }

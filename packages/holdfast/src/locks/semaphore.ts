@@ -114,6 +114,7 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
       return lock.tryAcquire(wait)
     },
     adopt: async (handle) => withWeight().adopt(handle),
+    inspect: () => withWeight().inspect(),
   }
 }
 

@@ -78,6 +78,7 @@ const CALLS: Readonly<Record<string, (options: Keys) => unknown>> = {
   'run of singleFlight': (options) => locks.singleFlight('f').run(work, { ...load, ...options }),
   steal: (options) => locks.steal('a', options),
   inspect: (options) => locks.inspect(options),
+  ping: (options) => locks.ping(options),
   close: (options) => createLocks(memoryStore()).close(options),
   renew: (options) => lease.renew(options),
   annotate: (options) => lease.annotate(options),

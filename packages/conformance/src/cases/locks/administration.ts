@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
-import { inspect, queue, steal, tokenBlocks } from '../../needs.js'
+import { inspect, queue, semaphore, steal, tokenBlocks } from '../../needs.js'
 
 export const administration = new Group('administration')
 
@@ -34,6 +34,63 @@ administration.test(
     assert.ok('value' in (await context.time.within(waiting, 2000 + context.slackMs, 'the lock')))
   },
   { needs: [inspect, queue] },
+)
+
+administration.test(
+  'inspect of one lock shows its holders and waiters, and nothing of other locks',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks({ label: 'job 8' })]
+    const mutex = one.mutex(context.name())
+    const free = await context.soon(mutex.inspect())
+    assert.deepEqual([free.lock, free.kind], [mutex.name, 'mutex'])
+    assert.deepEqual([free.holders, free.waiters, free.freePermits], [[], [], undefined])
+    const held = await context.soon(mutex.acquire())
+    await context.soon(one.mutex(`${context.name()}2`).acquire())
+    const waiting = outcomeOf(two.mutex(context.name()).acquire({ waitMs: 20_000 }))
+    await context.waiters(1)
+    const shown = await context.soon(two.mutex(context.name()).inspect())
+    assert.deepEqual(
+      shown.holders.map(({ claimId, token }) => [claimId, token]),
+      [[held.claimId, held.token]],
+    )
+    assert.deepEqual(
+      shown.waiters.map(({ owner }) => owner.label),
+      ['job 8'],
+    )
+    await held.release()
+    assert.ok('value' in (await context.time.within(waiting, 2000 + context.slackMs, 'the lock')))
+  },
+  { needs: [inspect, queue] },
+)
+
+administration.test(
+  'inspect of a semaphore shows its free permits',
+  async (context) => {
+    const locks = await context.locks()
+    const gate = locks.semaphore(context.name(), { permits: 5 })
+    assert.equal((await context.soon(gate.inspect())).freePermits, 5)
+    await context.soon(gate.acquire({ weight: 2 }))
+    const last = await context.soon(gate.acquire())
+    assert.equal((await context.soon(gate.inspect())).freePermits, 2)
+    await context.soon(last.release())
+    assert.equal((await context.soon(gate.inspect())).freePermits, 3)
+  },
+  { needs: [inspect, semaphore] },
+)
+
+administration.test(
+  'ping resolves with the time that the answer took, and leaves nothing in the store',
+  async (context) => {
+    const namespace = context.name('pinged')
+    const locks = await context.locks({ namespace })
+    const startedMs = context.time.nowMs()
+    const { latencyMs } = await context.soon(locks.ping())
+    assert.ok(latencyMs >= 0 && latencyMs <= context.time.nowMs() - startedMs + 1)
+    assert.deepEqual(await context.soon(locks.inspect()), [])
+    await context.soon(locks.close())
+    await expectError('LOCKS_CLOSED', () => locks.ping())
+  },
+  { needs: [inspect] },
 )
 
 administration.test(
