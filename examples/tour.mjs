@@ -1,6 +1,5 @@
 // A tour of what a lock can do beside `run`, on a folder or on a server:
 // node examples/tour.mjs /tmp/tour, or node examples/tour.mjs redis://localhost
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
@@ -27,8 +26,8 @@ show('adopted with its token', adopted.token === lease.token, await adopted.rele
 
 // A signal that leaves time to stop while the lock is still held.
 const print = await order.acquire({ ttlMs: 1_000, renew: false, abortBeforeMs: 300 })
-await once(print.signal, 'abort')
-show('stop in time', print.signal.reason.name, print.held, await print.release())
+const stopped = await pause(5_000, 'late', print).catch(({ cause }) => cause.name)
+show('stop in time', stopped, print.held, await print.release())
 
 // Code deep inside finds the lease that it runs under.
 await order.run((own) =>
