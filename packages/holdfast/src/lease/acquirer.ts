@@ -32,7 +32,6 @@ import type { ClaimTemplate } from './runtime.js'
 import { startClaim } from './start-claim.js'
 import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './wait.js'
 
-const NO_OPTIONS: AcquireOptions = {}
 /** The limits of `tryAcquire` without `waitMs`. */
 const ONE_ATTEMPT: WaitLimits = { waitMs: 0, outageMs: 0, signal: undefined }
 
@@ -73,17 +72,21 @@ export class Acquirer {
   }
 
   /** Waits for a lease. Without a promise where the store grants it in the same tick. */
-  acquire(options: AcquireOptions = NO_OPTIONS): HeldLease | Promise<HeldLease> {
-    const limits = this.#limits('acquire', options)
+  acquire(options?: AcquireOptions): HeldLease | Promise<HeldLease> {
+    this.#client.runtime.assertOpen(this.#template.lock)
+    const limits =
+      options === undefined ? this.#client.waitLimits : this.#limits('acquire', options)
     // Before the first run of the process no context holds a lock.
     if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
-    return this.#withTerms(options).#acquire(limits)
+    return (options === undefined ? this : this.#withTerms(options)).#acquire(limits)
   }
 
   /** Waits up to `waitMs`, by default for one attempt. A busy lock is a value, not an error. */
-  async tryAcquire(options: AcquireOptions = NO_OPTIONS): Promise<HeldLease | undefined> {
-    const limits = this.#limits('tryAcquire', options, ONE_ATTEMPT)
-    const acquirer = this.#withTerms(options)
+  async tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
+    this.#client.runtime.assertOpen(this.#template.lock)
+    const limits =
+      options === undefined ? ONE_ATTEMPT : this.#limits('tryAcquire', options, ONE_ATTEMPT)
+    const acquirer = options === undefined ? this : this.#withTerms(options)
     if (limits.waitMs === 0) {
       const lease = await acquirer.#attempt(limits.signal)
       const isReady = !lease || acquirer.#settings.abortBeforeMs === 0
@@ -132,15 +135,16 @@ export class Acquirer {
 
   async run<T>(
     work: (lease: HeldLease) => T | PromiseLike<T>,
-    options: AcquireOptions = NO_OPTIONS,
+    options?: AcquireOptions,
   ): Promise<T> {
     if (typeof work !== 'function') {
       throw new LockUsageError(`run of "${this.#template.lock}" needs a function to call.`, {
         lock: this.#template.lock,
       })
     }
-    const limits = this.#limits('run', options)
-    const acquirer = this.#withTerms(options)
+    this.#client.runtime.assertOpen(this.#template.lock)
+    const limits = options === undefined ? this.#client.waitLimits : this.#limits('run', options)
+    const acquirer = options === undefined ? this : this.#withTerms(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
     const startedMs = this.#client.runtime.clock.monotonicMs()
     const inside =
@@ -165,8 +169,6 @@ export class Acquirer {
     defaults: WaitLimits = this.#client.waitLimits,
   ): WaitLimits {
     const { lock } = this.#template
-    this.#client.runtime.assertOpen(lock)
-    if (options === NO_OPTIONS) return defaults
     checkKeys(call, options, call === 'run' ? RUN_KEYS : ACQUIRE_KEYS, { lock })
     return limitsOf(lock, options, defaults)
   }
@@ -176,7 +178,6 @@ export class Acquirer {
    * interchangeable, so their callers wait in queues of their own.
    */
   #withTerms(options: AcquireOptions): Acquirer {
-    if (options === NO_OPTIONS) return this
     const client = this.#client
     const settings = callSettings(options, this.#settings, client.runtime.store)
     if (!settings) return this
