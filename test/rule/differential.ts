@@ -154,7 +154,8 @@ class Play {
     )
     const options = { enqueue, tokens: 1 + below(3) }
     const owner = { ...claim.owner, label: `${step}` }
-    const renewal: Renewal = { lock, id: claim.id, ttlMs: 100 + below(300), owner }
+    const keepsEnd = below(4) === 0
+    const renewal: Renewal = { lock, id: claim.id, ttlMs: 100 + below(300), owner, keepsEnd }
     const stealing = { now, reason: `step ${step}` }
     // A new claim replaces it now and then, since a withdrawn one stays refused.
     if (verb === 'withdraw' && below(2) === 0) this.#claims[index] = this.#newClaim(`${step}-new`)

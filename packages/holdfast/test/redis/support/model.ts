@@ -10,7 +10,8 @@ export type Step =
       readonly enqueue: boolean
       readonly tokens: number
     }
-  | { readonly verb: 'renew' | 'withdraw' | 'downgrade'; readonly claim: Claim }
+  | { readonly verb: 'withdraw' | 'downgrade'; readonly claim: Claim }
+  | { readonly verb: 'renew'; readonly claim: Claim & { readonly keepsEnd: boolean } }
   | {
       readonly verb: 'steal'
       readonly lock: string

@@ -91,7 +91,8 @@ export class Story {
     if (verb === 'other') return this.#other(claim)
     if (verb !== 'renew' && isVague(claim)) return { verb: 'describe', lock: claim.lock }
     if (verb === 'again') return this.#attempt(this.#changed(claim))
-    return { verb, claim: verb === 'renew' ? this.#changed(claim) : claim }
+    if (verb === 'withdraw') return { verb, claim }
+    return { verb, claim: { ...this.#changed(claim), keepsEnd: this.chance(0.25) } }
   }
 
   #attempt(claim: Claim): Step {
