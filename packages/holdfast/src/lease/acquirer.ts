@@ -30,7 +30,7 @@ import { frameToReenter, refuseSelfDeadlock, runInside } from './reentrancy.js'
 import { runAndRelease } from './run-and-release.js'
 import type { ClaimTemplate } from './runtime.js'
 import { startClaim } from './start-claim.js'
-import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './wait.js'
+import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
 const ONE_ATTEMPT: WaitLimits = { waitMs: 0, outageMs: 0, signal: undefined }

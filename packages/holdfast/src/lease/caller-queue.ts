@@ -25,7 +25,7 @@ import type { PendingClaim } from './pending-claim.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
 import { startClaim } from './start-claim.js'
-import type { Wait } from './wait.js'
+import type { Wait } from './caller-wait.js'
 
 /** The longest time for which a grant is held back, in milliseconds. */
 const LONGEST_HOLD_BACK_MS = 1000

@@ -25,7 +25,7 @@ import type { Grant } from './grant.js'
 import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
-import { Wait, type WaitLimits } from './wait.js'
+import { Wait, type WaitLimits } from './caller-wait.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
 export class FifoQueue implements GrantReturner {

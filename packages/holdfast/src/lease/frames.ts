@@ -8,7 +8,7 @@
 import type { LockKind } from '../store/contract.js'
 import { contextValue, hasContexts, runWithValue } from './async-context.js'
 import type { OuterLease } from './deadlock/wait-under-leases.js'
-import type { Wait } from './wait.js'
+import type { Wait } from './caller-wait.js'
 
 /** A lease, as its frames see it. */
 export interface Enterable extends OuterLease {

@@ -11,7 +11,7 @@ import type { GrantReturner } from './hold.js'
 import { keepGrant } from './keep-grant.js'
 import type { Runtime } from './runtime.js'
 import type { Services } from './services.js'
-import type { Wait } from './wait.js'
+import type { Wait } from './caller-wait.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
 /** A grant may pass this often, and for this long, before the store's queue has its turn. */

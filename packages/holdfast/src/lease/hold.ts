@@ -6,7 +6,7 @@ import { LeaseAtRiskError, LockLostError, LockUsageError, type LossReason } from
 import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../store/contract.js'
-import { DeadlineTimer } from './deadline-timer.js'
+import { DeadlineTimer } from './monotonic-timer.js'
 import { announceLoss, announceRelease } from './announcements.js'
 import { EarlyAbort } from './early-abort.js'
 import { channels } from './events.js'
@@ -15,7 +15,7 @@ import type { Grant } from './grant.js'
 import { LeaseSignal } from './lease-signal.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from './services.js'
-import { WeakLease, type Forgettable } from './weak-lease.js'
+import { WeakLease, type Forgettable } from './forgotten-leases.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
 /** Takes grants back: the local queue that a grant serves, or the store alone. */

@@ -33,7 +33,7 @@ import { renewOnce } from './renew-once.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { SentAttempt } from './sent-attempt.js'
 import type { Services } from './services.js'
-import { WakeUps } from './wake-ups.js'
+import { WakeUps } from './claim-wake-ups.js'
 import { isRetryable } from './withdrawals.js'
 
 export class PendingClaim implements Retryable, AttemptStatus {

@@ -5,7 +5,7 @@
 import type { LockError } from '../errors.js'
 import type { HeldLease } from './held-lease.js'
 import type { ClaimTemplate } from './runtime.js'
-import type { WaitLimits } from './wait.js'
+import type { WaitLimits } from './caller-wait.js'
 
 /** Up to this number, idle queues are kept. */
 const KEPT = 256

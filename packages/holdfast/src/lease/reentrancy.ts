@@ -18,7 +18,7 @@ import type { NestedWait } from './frames.js'
 import { HeldLease } from './held-lease.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
-import { Wait, type WaitLimits } from './wait.js'
+import { Wait, type WaitLimits } from './caller-wait.js'
 
 const UPGRADE_ADVICE =
   'A reader cannot become a writer (two would deadlock); take the write lock first'

@@ -12,7 +12,7 @@ import type { Grant } from './grant.js'
 import { releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
-import { Wait, type WaitLimits } from './wait.js'
+import { Wait, type WaitLimits } from './caller-wait.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
 export class SeparateQueue implements GrantReturner {

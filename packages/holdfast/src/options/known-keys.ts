@@ -4,7 +4,7 @@
  */
 import { LockUsageError, type LockErrorDetails } from '../errors.js'
 import { describe } from './describe.js'
-import { adviceOn } from './misplaced.js'
+import { adviceOn } from './unknown-key-advice.js'
 
 /**
  * All keys of an options type: a missing one does not compile, nor one too many. Errors show the

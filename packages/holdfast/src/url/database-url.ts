@@ -2,7 +2,7 @@
  * Parses the URLs of databases: takes Holdfast's own option out of the query; the client library
  * gets the rest.
  */
-import { nearest, editDistance } from '../options/suggest.js'
+import { nearest, editDistance } from '../options/nearest-word.js'
 import { LockUsageError } from '../errors.js'
 import { shownOption, shownUrl } from './secrets.js'
 

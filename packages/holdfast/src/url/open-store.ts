@@ -13,7 +13,7 @@ import { openPostgresPool } from './postgres.js'
 import { connect, findRedisLibrary } from './redis-library.js'
 import { REDIS_SCHEMES, redisTarget } from './redis-url.js'
 import { schemeOf } from './scheme.js'
-import { nearest } from '../options/suggest.js'
+import { nearest } from '../options/nearest-word.js'
 import { zookeeperOptions } from './zookeeper.js'
 
 export interface OpenStoreOptions {

@@ -9,7 +9,7 @@ import { Grant } from '../../dist/lease/grant.js'
 import { releaseGrant } from '../../dist/lease/hand-off.js'
 import { HeldLease } from '../../dist/lease/held-lease.js'
 import { RenewalLane } from '../../dist/lease/renewal-lane.js'
-import { Wait } from '../../dist/lease/wait.js'
+import { Wait } from '../../dist/lease/caller-wait.js'
 
 const TEMPLATE = { lock: 'a', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000 } as const
 const TERMS = { token: 1n, tokens: 1, ttlMs: 1000, baseMs: 0, offsetMs: 0 }

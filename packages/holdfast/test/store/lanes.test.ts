@@ -1,6 +1,6 @@
 /** Attempts of one client for one lock leave in the order of the calls. */
 import { expect, test } from 'vitest'
-import { Lanes } from '../../dist/store/lanes.js'
+import { Lanes } from '../../dist/store/attempt-order.js'
 import type { AttemptResult, Claim } from '../../dist/store/contract.js'
 
 const WAITING: AttemptResult = { outcome: 'waiting', holderRemainingMs: undefined }

@@ -8,7 +8,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       { file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' },
       {
-        file: 'lease/wake-ups.js',
+        file: 'lease/claim-wake-ups.js',
         find: 'timer(delayMs + 1, () => this.#listener.attempt())',
         replace: 'timer(delayMs + 1, () => undefined)',
       },

@@ -40,7 +40,7 @@ import {
   type AttemptContext,
 } from './requests.js'
 import { admin } from './scripts.generated.js'
-import type { SealedRenewal, SealResult } from './seal.js'
+import type { SealedRenewal, SealResult } from './seal-token.js'
 import { NO_TERMS, TermsEncoder } from './terms-encoder.js'
 import { InDoubtClaims } from './in-doubt-claims.js'
 import { GrantInbox } from './grant-inbox.js'

@@ -8,10 +8,10 @@
  */
 import type { LockError } from '../../errors.js'
 import type { AttemptResult, Claim } from '../../store/contract.js'
-import type { SealResult } from '../redis/seal.js'
+import type { SealResult } from '../redis/seal-token.js'
 import { asLockError, withdrawalPending } from './errors.js'
 import type { Node, Panel } from './node.js'
-import { microsOf } from './token.js'
+import { microsOf } from './choose-token.js'
 
 export interface Voted {
   readonly is: 'voted'

@@ -7,7 +7,7 @@ import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
 import { clocksApart, noAnswer, noMajority, tooLate } from './errors.js'
 import type { NodeVoteState } from './node-vote.js'
 import { majorityOf, reachedBy } from './quorum.js'
-import { chooseToken } from './token.js'
+import { chooseToken } from './choose-token.js'
 
 type States = readonly NodeVoteState[]
 

@@ -13,7 +13,7 @@
 import type { Claim } from '../../store/contract.js'
 import { quorumOf, type Panel } from './node.js'
 import type { NodeVote } from './node-vote.js'
-import { microsOf, raiseAbove } from './token.js'
+import { microsOf, raiseAbove } from './choose-token.js'
 
 /** How often one attempt raises its token. Only readers that ask at the same moment need it. */
 const MOST_RAISES = 32

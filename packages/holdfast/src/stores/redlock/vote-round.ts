@@ -8,7 +8,7 @@ import type { NodeVote, NodeVoteState } from './node-vote.js'
 import { quorumOf, type Panel } from './node.js'
 import { isDecided, isOpen, tokensOf } from './outcome.js'
 import { driftMs } from './quorum.js'
-import { chooseToken } from './token.js'
+import { chooseToken } from './choose-token.js'
 import { TokenSeal } from './token-seal.js'
 
 export interface RoundResult {

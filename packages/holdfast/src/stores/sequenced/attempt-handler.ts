@@ -3,7 +3,7 @@
  * that was withdrawn.
  */
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
-import { Lanes } from '../../store/lanes.js'
+import { Lanes } from '../../store/attempt-order.js'
 import type { StoreContext } from './context.js'
 import { QueueEntrance } from './queue-entrance.js'
 import type { PortSession } from './port.js'

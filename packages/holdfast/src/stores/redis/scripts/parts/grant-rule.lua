@@ -21,7 +21,7 @@ local function grant(key, state, claim, ttl_ms, write)
   return holder
 end
 
--- @include parts/expire-claims.lua
+-- @include parts/expire-holders.lua
 -- @include parts/promote-waiters.lua
 
 -- Ends what has expired and lets the queue move up. Every verb begins with it. Returns whether the

@@ -1,4 +1,4 @@
-/** "Did you mean …?" for options and commands. */
+/** "Did you mean …?": which known word a misspelt one means. */
 
 /** The known word that is nearest to a misspelt one, if any is near enough to be meant. */
 export function nearest(word: string, known: readonly string[]): string | undefined {

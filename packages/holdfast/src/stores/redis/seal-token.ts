@@ -1,4 +1,4 @@
-/** Tokens that a client of several independent servers chose; see `scripts/parts/seal.lua`. */
+/** Tokens that a client of several independent servers chose: `scripts/parts/seal-token.lua`. */
 import type { Renewal } from '../../store/contract.js'
 
 /**

@@ -1,5 +1,5 @@
 /** What a caller probably meant by an option that the call does not know. */
-import { editDistance } from './suggest.js'
+import { editDistance } from './nearest-word.js'
 
 /** Where an option belongs that another call knows. */
 const BELONGS_TO: Readonly<Record<string, string>> = {

@@ -24,7 +24,7 @@ import type { AttemptStatus } from './open-waits.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import type { Outage } from './outage.js'
 import type { PendingClaim } from './pending-claim.js'
-import { Wait, type WaitLimits } from './wait.js'
+import { Wait, type WaitLimits } from './caller-wait.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
 export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTerms, ClaimListener {
