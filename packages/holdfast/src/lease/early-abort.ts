@@ -5,7 +5,7 @@
  * time is compared with the deadline of then.
  */
 import type { Clock } from '../clock/clock.js'
-import { DeadlineTimer } from './deadline-timer.js'
+import { DeadlineTimer } from './monotonic-timer.js'
 
 /** Timers fire late and never early. */
 const EARLY_MS = 2
