@@ -10,37 +10,29 @@ import { DeadlineTimer } from './monotonic-timer.js'
 /** Timers fire late and never early. */
 const EARLY_MS = 2
 
-export interface EarlyAbortTerms {
-  readonly clock: Clock
-  /** How long before the end. */
-  readonly beforeMs: () => number
-  /** Returns when the lease ends unless renewed, by the monotonic clock. */
-  readonly endMs: () => number
-  readonly abort: (remainingMs: number) => void
-}
-
 export class EarlyAbort {
-  readonly #terms: EarlyAbortTerms
+  readonly #clock: Clock
+  readonly #timeLeftMs: (nowMs: number) => number
+  readonly #abort: () => void
   #timer: DeadlineTimer | undefined
   #isOver = false
 
-  constructor(terms: EarlyAbortTerms) {
-    this.#terms = terms
+  /** @param timeLeftMs returns how long it is until the signal should abort */
+  constructor(clock: Clock, timeLeftMs: (nowMs: number) => number, abort: () => void) {
+    this.#clock = clock
+    this.#timeLeftMs = timeLeftMs
+    this.#abort = abort
   }
 
   /** Begins to watch the end, or watches an end that has come nearer. */
   watch(): void {
     if (this.#isOver) return
     this.#timer?.cancel()
-    const { clock, beforeMs, endMs, abort } = this.#terms
-    const atMs = endMs() - beforeMs() - EARLY_MS
-    const nowMs = clock.monotonicMs()
-    if (nowMs < atMs) {
-      this.#timer = new DeadlineTimer(clock, atMs, () => this.watch())
-      return
-    }
-    this.#isOver = true
-    abort(Math.max(0, endMs() - nowMs))
+    const nowMs = this.#clock.monotonicMs()
+    const leftMs = this.#timeLeftMs(nowMs) - EARLY_MS
+    this.#isOver = leftMs <= 0
+    if (this.#isOver) this.#abort()
+    else this.#timer = new DeadlineTimer(this.#clock, nowMs + leftMs, () => this.watch())
   }
 
   cancel(): void {

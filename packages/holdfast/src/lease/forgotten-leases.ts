@@ -112,21 +112,17 @@ export class WeakLease implements GrantHolder, OpenLease {
     if (holder !== this || state !== 'held') return
     const { runtime } = this.#services
     const acquiredAt = this.#acquiredAt
+    const durationMs = runtime.clock.monotonicMs() - grantedMs
     publish('forgotten', () => ({
       ...runtime.event(claim),
-      durationMs: runtime.clock.monotonicMs() - grantedMs,
-      ...(acquiredAt === undefined ? {} : { acquiredAt }),
+      durationMs,
+      ...(acquiredAt && { acquiredAt }),
     }))
     if (hasWarned) return
     hasWarned = true
-    const where =
-      acquiredAt === undefined
-        ? 'createLocks(store, { traceAcquires: true }) shows where it was acquired.'
-        : `It was acquired here:\n${acquiredAt}`
     process.emitWarning(
-      `The lease on "${this.name}" (claim ${claim.id}) was garbage-collected while it was held. ` +
-        'The client still renews it, so no other client gets the lock. Release each lease: with run, with ' +
-        `"await using", or with lease.release(). ${where}`,
+      `The lease on "${this.name}" (claim ${claim.id}) was garbage-collected while it was held, and is still renewed. ` +
+        `Release it, or use run. ${acquiredAt ?? 'traceAcquires: true shows where it was acquired.'}`,
       { type: 'HoldfastWarning', code: 'LEASE_FORGOTTEN' },
     )
   }

@@ -193,7 +193,7 @@ export class Grant extends LaneMember<Grant> {
   noteWaits(waits: readonly WaitNote[]): Renewal {
     const waitsFor = waits.length === 0 ? undefined : waits
     this.claim = { ...this.claim, owner: { ...this.claim.owner, waitsFor } }
-    return { ...this.claim, keepsEnd: true }
+    return { ...this.renewal(), keepsEnd: true }
   }
 
   /** Shows another owner from the next renewal on. */

@@ -126,15 +126,18 @@ export class Hold implements Forgettable, Enterable {
 
   /** Lets the signal abort this long before the lease ends. */
   protected abortEarly(ms: number): void {
-    const { grant, endsMs, name } = this
+    const { grant } = this
     const { clock, store } = this.services.runtime
-    this.#earlyAbort = new EarlyAbort({
+    const leftMs = (nowMs: number): number => Math.min(grant.deadlineMs, this.endsMs) - nowMs
+    this.#earlyAbort = new EarlyAbort(
       clock,
-      beforeMs: () => Math.min(ms, grant.askedTtlMs / 3),
-      endMs: () => Math.min(grant.deadlineMs, endsMs),
-      abort: (remainingMs) =>
-        this.#signal?.abort(new LeaseAtRiskError(remainingMs, { lock: name, store: store.name })),
-    })
+      (nowMs) => leftMs(nowMs) - Math.min(ms, grant.askedTtlMs / 3),
+      () => {
+        const remainingMs = Math.max(0, leftMs(clock.monotonicMs()))
+        const details = { lock: this.name, store: store.name }
+        this.#signal?.abort(new LeaseAtRiskError(remainingMs, details))
+      },
+    )
     this.watchEnd()
   }
 
