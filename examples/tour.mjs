@@ -10,6 +10,8 @@ const url = /^\w+:/.test(where) ? where : `embedded:${join(where, 'locks')}`
 const locks = createLocks(await openStore(url), { label: 'tour', namespace: `tour-${process.pid}` })
 const show = (what, ...values) => console.log(`${what}:`, ...values)
 
+show('the store answers', (await locks.ping()).latencyMs > 0)
+
 // The terms of one lease: fixed, for three seconds, after a wait of a second at most.
 const order = locks.mutex('order')
 const lease = await order.tryAcquire({ waitMs: 1_000, ttlMs: 3_000, renew: false })
@@ -39,7 +41,11 @@ const tick = () => locks.oncePerTick('report', () => 'made', { atLeastMs: 2_000 
 show('first replica', (await tick()).value)
 show('second replica', (await tick()).holder.owner.label)
 await locks.mutex('invoice').run(() => 'sent', { atLeastMs: 2_000 })
-show('still taken', (await locks.mutex('invoice').tryAcquire()) === undefined)
+const late = await locks
+  .mutex('invoice')
+  .acquire({ waitMs: 1_000 })
+  .catch((error) => error)
+show('still taken', late.code, late.holders[0].owner.label)
 
 // The leader works, and any process sees it.
 const election = locks.election('scheduler')
@@ -53,7 +59,7 @@ show('leader seen', await election.lead(async ({ token }) => token === (await se
 // A rolling deploy from two permits to four.
 const before = await locks.semaphore('gpu', { permits: 2 }).acquire({ weight: 2 })
 const gpu = locks.semaphore('gpu', { permits: 4, onMismatch: 'follow' })
-show('no third permit yet', (await gpu.tryAcquire()) === undefined, await before.release())
+show('no third permit yet', (await gpu.inspect()).freePermits, await before.release())
 show('all four later', await gpu.run(({ held }) => held, { weight: 4 }))
 
 // A queue that is full, and two runs that wait for each other.

@@ -89,10 +89,11 @@ const TOUR = [
   'found: true true',
   'in a log: name,claimId,token,held,remainingMs,endsAt',
   'leader seen: true',
-  'no third permit yet: true released',
+  'no third permit yet: 0 released',
   'second replica: tour',
-  'still taken: true',
+  'still taken: LOCK_TIMEOUT tour',
   'stop in time: LeaseAtRiskError true released',
+  'the store answers: true',
 ]
 
 test('the tour is the same in a folder and on Redis', async () => {
