@@ -69,3 +69,10 @@ test('an entry that is not in the queue has no standing', () => {
   const view = new QueueView([member(1, 1)])
   expect(view.before('k2', { kind: 'semaphore', capacity: 2, weight: 1 })).toBeUndefined()
 })
+
+test('a queue in which an entry stands twice is a defect', () => {
+  const entry = member(1, 1)
+  expect(() => new QueueView([entry, member(2, 1), entry])).toThrow(
+    'an entry stands in a queue once',
+  )
+})

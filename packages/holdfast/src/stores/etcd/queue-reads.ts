@@ -6,6 +6,7 @@
  * entries of a semaphore, and of the last writer before a reader. It is remembered for as long as
  * the entry does not change.
  */
+import { invariant } from '../../invariant.js'
 import type { Claim } from '../../store/contract.js'
 import type { Entry, EntryQuery, Standing, Waits } from '../sequenced/port.js'
 import { QueueView, type QueueMember } from '../sequenced/queue-view.js'
@@ -95,6 +96,7 @@ export class QueueReads {
     })
     const { answers, revision } = await this.#reads.read(body)
     const queue = answers[0]?.found ?? []
+    invariant(isInOrder(queue), 'the entries of a queue are in the order of their making', lock)
     const weights = await this.#weigh(queue, this.#remember(lock, queue))
     const weightOf = (kv: KeyValue): number =>
       weights.get(weightKey(kv)) ?? (isWriterKey(kv.key) ? Infinity : 1)
@@ -156,6 +158,13 @@ function waitsIn(
   if (kv?.createRevision !== entry.number || kv.modRevision !== seen) return undefined
   const standing = view.before(entry.key, claim)
   return standing && !mayGo(claim, standing) ? { state: 'waits', ...standing, moment } : undefined
+}
+
+function isInOrder(queue: readonly KeyValue[]): boolean {
+  return queue.every(
+    ({ createRevision }, index) =>
+      index === 0 || (queue[index - 1] as KeyValue).createRevision < createRevision,
+  )
 }
 
 function isWaiter(at: EntryQuery): at is Waiter {

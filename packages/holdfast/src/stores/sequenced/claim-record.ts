@@ -1,4 +1,5 @@
 /** What this client remembers of its own claims: where they stand, and which were withdrawn. */
+import { invariant } from '../../invariant.js'
 import type { Claim, ClaimRef, WakeListener, WithdrawOutcome } from '../../store/contract.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
 import type { Entry, PortSession, PortWatch, Present, Standing, Waits } from './port.js'
@@ -92,6 +93,8 @@ export class QueueEntry<S extends PortSession> {
 
   /** From now on it holds the lock, until `startMs + ttlMs`. */
   hold(startMs: number, ttlMs: number, nowMs: number): Grant {
+    invariant(this.grant === undefined, 'a claim is granted once', this.claim.lock)
+    invariant(startMs <= nowMs, 'a grant counts from a moment that has passed', this.claim.lock)
     this.grantedMs = nowMs
     this.grant = {
       token: tokenOf(this.entry.number),

@@ -4,6 +4,7 @@
  * A claim that reads by itself what stands before it costs as much as the queue is long, and
  * thousands of waiters of one client would read a queue of thousands each second.
  */
+import { invariant } from '../../invariant.js'
 import type { Claim } from '../../store/contract.js'
 import type { Predecessor, Standing } from './port.js'
 import { standingOf, wantsAll } from './queue-rule.js'
@@ -35,6 +36,7 @@ export class QueueView {
       weight += member.weight
       if (member.isWriter) writer = number
     }
+    invariant(this.#numbers.size === members.length, 'an entry stands in a queue once')
     this.#weightBefore = weightBefore
     this.#writerBefore = writerBefore
   }

@@ -6,6 +6,7 @@
  * opens another.
  */
 import type { Clock } from '../../clock/clock.js'
+import { invariant } from '../../invariant.js'
 import type { Exactness, PortSession, SequencedPort } from './port.js'
 
 export class Session<S extends PortSession = PortSession> {
@@ -169,6 +170,7 @@ export class Sessions<S extends PortSession> {
     const openedMs = this.#clock.monotonicMs()
     const handle = await this.#port.openSession(timeoutMs, exactness)
     const grantedMs = handle.timeoutMs
+    invariant(grantedMs >= timeoutMs, 'a session is no shorter than it was asked for')
     if (grantedMs > timeoutMs) this.#shortestMs = grantedMs
     const promisedMs = grantedMs - this.#port.graceMs
     const session = new Session(handle, promisedMs, this.#clock, openedMs, this.#heard)
