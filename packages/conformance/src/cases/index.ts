@@ -14,6 +14,7 @@ import { handles } from './locks/handles.js'
 import { kinds } from './locks/kinds.js'
 import { lease } from './locks/lease.js'
 import { loss } from './locks/loss.js'
+import { openReleases } from './locks/open-releases.js'
 import { processes } from './processes.js'
 import { adopt } from './verbs/adopt.js'
 import { attempt } from './verbs/attempt.js'
@@ -46,6 +47,7 @@ const GROUPS = [
   adopt,
   close,
   lease,
+  openReleases,
   input,
   givingUp,
   contention,

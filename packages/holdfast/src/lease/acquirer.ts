@@ -22,6 +22,7 @@ import {
   callSettings,
   type AcquireOptions,
   type LockSettings,
+  type RunOptions,
 } from './options.js'
 import { checkKeys } from '../options/known-keys.js'
 import type { ClaimListener } from './claim-terms.js'
@@ -133,10 +134,7 @@ export class Acquirer {
     throw lease.lossError()
   }
 
-  async run<T>(
-    work: (lease: HeldLease) => T | PromiseLike<T>,
-    options?: AcquireOptions,
-  ): Promise<T> {
+  async run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
     if (typeof work !== 'function') {
       throw new LockUsageError(`run of "${this.#template.lock}" needs a function to call.`, {
         lock: this.#template.lock,
@@ -160,7 +158,7 @@ export class Acquirer {
       await lease.releaseQuietly()
       throw this.#client.runtime.closedError(this.#template.lock)
     }
-    return runAndRelease(this.#client, lease, work)
+    return runAndRelease(this.#client, lease, work, acquirer.#settings.awaitRelease)
   }
 
   #limits(
@@ -177,7 +175,7 @@ export class Acquirer {
    * Returns the acquirer for the terms of one call. Claims with different terms are not
    * interchangeable, so their callers wait in queues of their own.
    */
-  #withTerms(options: AcquireOptions): Acquirer {
+  #withTerms(options: RunOptions): Acquirer {
     const client = this.#client
     const settings = callSettings(options, this.#settings, client.runtime.store)
     if (!settings) return this

@@ -18,6 +18,7 @@ import {
   type LockSettings,
   type LocksOptions,
 } from './options.js'
+import { OpenReleases } from './open-releases.js'
 import { OUTAGE_LIMIT_MS } from './outage.js'
 import { QueueRegistry } from './queue-registry.js'
 import { RenewalScheduler } from './renewal-scheduler.js'
@@ -38,6 +39,7 @@ export class Client implements Services {
   readonly heartbeats: Heartbeats
   readonly retries: AttemptRetries
   readonly withdrawals: Withdrawals
+  readonly releases: OpenReleases
   readonly renewals: RenewalScheduler
   readonly leases = new LinkedSet<OpenLease>()
   readonly waiters: WaiterLimit
@@ -66,6 +68,7 @@ export class Client implements Services {
     this.heartbeats = new Heartbeats(this.runtime)
     this.retries = new AttemptRetries(this.runtime)
     this.withdrawals = new Withdrawals(this.runtime)
+    this.releases = new OpenReleases(clock)
     this.renewals = new RenewalScheduler(this.runtime, this.withdrawals)
     this.cohorts = new QueueRegistry((template) => new Cohort(this, template))
     this.fifoQueues = new QueueRegistry((template) => new FifoQueue(this, template))

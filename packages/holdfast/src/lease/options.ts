@@ -40,6 +40,13 @@ export interface LockOptions {
    * wait through a lock object without this option do not count. Default: no limit.
    */
   readonly maxWaiters?: number
+  /**
+   * With false, `run` resolves when its release has left and not when the store has confirmed it.
+   * The outcome goes to the events. A later attempt of this client for the same lock leaves behind
+   * the release. Up to 1 024 releases of a client are open, and `close` waits for them. Default
+   * true.
+   */
+  readonly awaitRelease?: boolean
 }
 
 export interface LocksOptions extends LockOptions {
@@ -89,7 +96,7 @@ export type LeaseTerms = Pick<LockOptions, 'ttlMs' | 'renew' | 'maxHoldMs' | 'ab
 export interface AcquireOptions extends WaitOptions, LeaseTerms {}
 
 /** The options of one run. */
-export interface RunOptions extends AcquireOptions {
+export interface RunOptions extends AcquireOptions, Pick<LockOptions, 'awaitRelease'> {
   /**
    * How long the lock stays taken after the grant, in milliseconds, also when the work ends earlier
    * or the process exits. The lease is then fixed: it is not renewed, and `ttlMs` (at least a
@@ -105,6 +112,7 @@ export const LOCK_KEYS: KnownKeys<LockOptions> = {
   reentrant: 1,
   fairness: 1,
   maxWaiters: 1,
+  awaitRelease: 1,
 }
 
 export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
@@ -120,9 +128,14 @@ export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
 
 export const WAIT_KEYS: KnownKeys<WaitOptions> = { waitMs: 1, signal: 1 }
 export const ACQUIRE_KEYS: KnownKeys<AcquireOptions> = { ...WAIT_KEYS, ...TERM_KEYS }
-const TERM_NAMES = Object.keys(TERM_KEYS) as readonly (keyof LeaseTerms)[]
 
-export const RUN_KEYS: KnownKeys<RunOptions> = { ...ACQUIRE_KEYS, atLeastMs: 1 }
+/** The options of a `run` of several locks. */
+export type MultiRunOptions = Omit<RunOptions, 'atLeastMs'>
+export const MULTI_RUN_KEYS: KnownKeys<MultiRunOptions> = { ...ACQUIRE_KEYS, awaitRelease: 1 }
+export const RUN_KEYS: KnownKeys<RunOptions> = { ...MULTI_RUN_KEYS, atLeastMs: 1 }
+
+/** The settings of a lock that a call may replace. */
+const TERM_NAMES = ['awaitRelease', ...(Object.keys(TERM_KEYS) as (keyof LeaseTerms)[])] as const
 
 /** The checked options of a lock. */
 export interface LockSettings {
@@ -133,6 +146,7 @@ export interface LockSettings {
   readonly reentrant: boolean
   readonly fairness: Fairness
   readonly maxWaiters: number
+  readonly awaitRelease: boolean
 }
 
 const DEFAULTS: LockSettings = {
@@ -143,6 +157,7 @@ const DEFAULTS: LockSettings = {
   reentrant: false,
   fairness: 'cohort',
   maxWaiters: Infinity,
+  awaitRelease: true,
 }
 
 /** Below this a lease would end before a busy event loop could renew it. */
@@ -184,15 +199,17 @@ export function lockSettings(
   defaults: LockSettings,
   store: Store,
 ): LockSettings {
-  const { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters } = {
-    ...defaults,
-    ...defined(options),
-  }
+  const { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters, awaitRelease } =
+    {
+      ...defaults,
+      ...defined(options),
+    }
   checkTtl(ttlMs, store)
   checkDuration('maxHoldMs', maxHoldMs, { min: 1, infinite: true })
   checkAbortBefore(abortBeforeMs, ttlMs, maxHoldMs)
   checkBoolean('renew', renew)
   checkBoolean('reentrant', reentrant)
+  checkBoolean('awaitRelease', awaitRelease)
   if (fairness !== 'cohort' && fairness !== 'fifo') {
     throw new LockUsageError(`fairness must be 'cohort' or 'fifo', not ${describe(fairness)}.`)
   }
@@ -201,7 +218,7 @@ export function lockSettings(
       `maxWaiters must be a whole number from 1 on, not ${describe(maxWaiters)}.`,
     )
   }
-  return { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters }
+  return { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters, awaitRelease }
 }
 
 /**
@@ -209,7 +226,7 @@ export function lockSettings(
  * @throws LockUsageError or UnsupportedLockError as a lock with these options does.
  */
 export function callSettings(
-  options: AcquireOptions,
+  options: RunOptions,
   settings: LockSettings,
   store: Store,
 ): LockSettings | undefined {

@@ -97,6 +97,14 @@ export class PendingClaim implements Retryable, AttemptStatus {
     return this
   }
 
+  /** Begins behind an open release of this client. */
+  startAfter(release: Promise<unknown>): this {
+    void release.then(() => {
+      if (!this.isOver) this.#send()
+    })
+    return this
+  }
+
   /** Takes the answer to an attempt when it comes. `done` may be called before this returns. */
   follow(sent: SentAttempt, answer: MaybePromise<AttemptResult>, isRetry = false): void {
     const state = this.#state

@@ -17,6 +17,7 @@ export async function runAndRelease<T>(
   services: Services,
   lease: HeldLease,
   work: (lease: HeldLease) => T | PromiseLike<T>,
+  awaitRelease: boolean,
 ): Promise<T> {
   let outcome: { readonly value: T } | { readonly error: unknown }
   try {
@@ -26,7 +27,7 @@ export async function runAndRelease<T>(
   }
   const lost = await lease.endedEarly()
   await lease.whenCallbacksSettled()
-  await lease.releaseQuietly()
+  await (awaitRelease ? lease.releaseQuietly() : services.releases.release(lease))
   if (lost) throw lease.lossError('error' in outcome ? outcome.error : undefined)
   if ('error' in outcome) throw outcome.error
   return outcome.value

@@ -5,6 +5,7 @@
 import type { LinkedSet } from '../collections/linked-set.js'
 import type { AttemptRetries } from './attempt-retries.js'
 import type { Heartbeats } from './heartbeats.js'
+import type { OpenReleases } from './open-releases.js'
 import type { RenewalScheduler } from './renewal-scheduler.js'
 import type { Runtime } from './runtime.js'
 import type { Withdrawals } from './withdrawals.js'
@@ -32,5 +33,6 @@ export interface Services {
   readonly heartbeats: Heartbeats
   readonly retries: AttemptRetries
   readonly withdrawals: Withdrawals
+  readonly releases: OpenReleases
   readonly leases: LinkedSet<OpenLease>
 }

@@ -29,6 +29,9 @@ export function startClaim(
   // Behind the attempts of earlier callers, which are not sent yet.
   const failure = terms.enqueue ? retries.failureOf(template.lock) : undefined
   if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
+  const release = services.releases.of(template.lock)
+  if (release)
+    return new PendingClaim(services, template, terms, listener, claim).startAfter(release)
   let answer: MaybePromise<AttemptResult>
   try {
     answer = runtime.store.attempt(claim, terms.attemptOptions())

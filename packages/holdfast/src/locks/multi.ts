@@ -6,7 +6,13 @@
  * again.
  */
 import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
-import { ACQUIRE_KEYS, checkWait, type AcquireOptions } from '../lease/options.js'
+import {
+  ACQUIRE_KEYS,
+  checkWait,
+  MULTI_RUN_KEYS,
+  type AcquireOptions,
+  type MultiRunOptions,
+} from '../lease/options.js'
 import { checkKeys } from '../options/known-keys.js'
 import type { Lease, RenewOptions } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
@@ -44,7 +50,7 @@ export interface MultiLease extends AsyncDisposable {
 export interface MultiLock {
   /** The full names, in the order in which they are taken. */
   readonly names: readonly string[]
-  run<T>(work: (lease: MultiLease) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
+  run<T>(work: (lease: MultiLease) => T | PromiseLike<T>, options?: MultiRunOptions): Promise<T>
   acquire(options?: AcquireOptions): Promise<MultiLease>
   tryAcquire(options?: AcquireOptions): Promise<MultiLease | undefined>
 }
@@ -66,11 +72,11 @@ class SortedMultiLock implements MultiLock {
 
   async run<T>(
     work: (lease: MultiLease) => T | PromiseLike<T>,
-    options: AcquireOptions = {},
+    options: MultiRunOptions = {},
   ): Promise<T> {
     if (typeof work !== 'function')
       throw new LockUsageError('run of a multi-lock needs a function to call.')
-    checkKeys('run', options, ACQUIRE_KEYS)
+    checkKeys('run', options, MULTI_RUN_KEYS)
     const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
     const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
     let begun = false
@@ -102,7 +108,7 @@ class SortedMultiLock implements MultiLock {
   #enter<T>(
     begin: (lease: MultiLease) => T | PromiseLike<T>,
     untilMs: number,
-    options: AcquireOptions,
+    options: MultiRunOptions,
     leases: readonly Lease[] = [],
   ): Promise<T> {
     const lock = this.#locks[leases.length]
@@ -116,7 +122,7 @@ class SortedMultiLock implements MultiLock {
    * With what is left of the wait. A caller that names no end of it waits through a short outage
    * only.
    */
-  #withRest(options: AcquireOptions, untilMs: number): AcquireOptions {
+  #withRest(options: MultiRunOptions, untilMs: number): MultiRunOptions {
     if (untilMs === Infinity) return options
     return { ...options, waitMs: Math.max(0, untilMs - this.#client.runtime.clock.monotonicMs()) }
   }
