@@ -9,7 +9,7 @@ import { BasicLock } from './lock.js'
 /** How often one call follows: another client may change the capacity between two attempts. */
 const FOLLOWS = 8
 
-type Use<T, O> = (lock: BasicLock<Lease> | undefined, options: O) => Promise<T>
+type Use<T, O> = (lock: BasicLock<Lease>, options: O) => Promise<T>
 
 export class FollowingLock extends BasicLock<Lease> {
   readonly #template: ClaimTemplate
@@ -21,10 +21,7 @@ export class FollowingLock extends BasicLock<Lease> {
     this.#settings = settings
   }
 
-  override run<T>(
-    work: (lease: Lease) => T | PromiseLike<T>,
-    options: RunOptions = {},
-  ): Promise<T> {
+  override run<T>(work: (lease: Lease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
     let hasBegun = false
     const begin = (lease: Lease): T | PromiseLike<T> => {
       hasBegun = true
@@ -33,48 +30,45 @@ export class FollowingLock extends BasicLock<Lease> {
     const checked = typeof work === 'function' ? begin : work
     return this.#follow(
       options,
-      (lock, rest) => (lock ? lock.run(checked, rest) : super.run(checked, rest)),
+      (lock, rest) => lock.run(checked, rest),
       () => !hasBegun,
     )
   }
 
-  override acquire(options: AcquireOptions = {}): Promise<Lease> {
-    return this.#follow(options, (lock, rest) => (lock ? lock.acquire(rest) : super.acquire(rest)))
+  override acquire(options?: AcquireOptions): Promise<Lease> {
+    return this.#follow(options, (lock, rest) => lock.acquire(rest))
   }
 
-  override tryAcquire(options: AcquireOptions = {}): Promise<Lease | undefined> {
-    return this.#follow(options, (lock, rest) =>
-      lock ? lock.tryAcquire(rest) : super.tryAcquire(rest),
-    )
+  override tryAcquire(options?: AcquireOptions): Promise<Lease | undefined> {
+    return this.#follow(options, (lock, rest) => lock.tryAcquire(rest))
   }
 
   override adopt(handle: string): Promise<Lease> {
-    return this.#follow({}, (lock) => (lock ? lock.adopt(handle) : super.adopt(handle)))
+    return this.#follow(undefined, (lock) => lock.adopt(handle))
   }
 
   /** Asks with the lock's own capacity first, and then with the one that the refusal names. */
   async #follow<T, O extends AcquireOptions>(
-    options: O,
-    use: Use<T, O>,
+    options: O | undefined,
+    use: Use<T, O | undefined>,
     mayFollow = (): boolean => true,
   ): Promise<T> {
     const { clock } = this.client.runtime
-    const { waitMs } = options
     const startedMs = clock.monotonicMs()
+    let { capacity } = this.#template
     let rest = options
-    let lock: BasicLock<Lease> | undefined
     for (let follows = 0; ; follows += 1) {
+      const template = { ...this.#template, capacity }
       try {
-        return await use(lock, rest)
+        return await use(new BasicLock<Lease>(this.client, template, this.#settings), rest)
       } catch (error) {
-        const capacity = this.#capacityIn(error)
-        if (capacity === undefined || follows === FOLLOWS || !mayFollow()) throw error
-        const template = { ...this.#template, capacity }
-        lock = new BasicLock<Lease>(this.client, template, this.#settings)
+        const inForce = this.#capacityIn(error)
+        if (inForce === undefined || follows === FOLLOWS || !mayFollow()) throw error
+        capacity = inForce
       }
-      if (waitMs !== undefined) {
+      if (options?.waitMs !== undefined) {
         const goneMs = clock.monotonicMs() - startedMs
-        rest = { ...options, waitMs: Math.max(0, waitMs - goneMs) }
+        rest = { ...options, waitMs: Math.max(0, options.waitMs - goneMs) }
       }
     }
   }

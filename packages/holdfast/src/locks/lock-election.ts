@@ -1,6 +1,6 @@
 /** A candidate of an election, over a mutex. */
 import { EventEmitter } from 'node:events'
-import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import { bindContext } from '../lease/async-context.js'
 import type { HeldLease } from '../lease/held-lease.js'
@@ -13,6 +13,7 @@ import type { HolderInfo } from '../store/contract.js'
 import { leadUntilDone, type Candidate } from './lead.js'
 import type { Election, ElectionEvents, LeadOptions } from './election.js'
 import type { BasicLock } from './lock.js'
+import { unsupported } from './look-up.js'
 import { observeLeaders, type Leadership } from './observe.js'
 
 const LEAD_KEYS: KnownKeys<LeadOptions> = { signal: 1 }
@@ -190,12 +191,7 @@ export class LockElection implements Election {
   observe(options: LeadOptions = {}): AsyncIterableIterator<Leadership> {
     const signal = this.#signalOf('observe', options)
     const { runtime } = this.#client
-    if (!runtime.store.traits.inspect) {
-      throw new UnsupportedLockError(
-        `The ${runtime.store.name} store cannot show the leader of "${this.name}".`,
-        { lock: this.name, store: runtime.store.name },
-      )
-    }
+    if (!runtime.store.traits.inspect) throw unsupported(runtime.store, 'inspect')
     return observeLeaders(runtime, this.name, this.#holders, signal)
   }
 

@@ -64,6 +64,15 @@ following.test('what cannot be followed is refused, and changes nothing', async 
   }
 })
 
+following.test('options of a follower that make no sense are refused', async (context) => {
+  const follower = (await context.locks()).semaphore(context.name(), NEW).withWeight(2)
+  for (const options of [null, 5, { waitMs: '5' }, { wait: 5 }]) {
+    await expectError('LOCK_USAGE', () => follower.acquire(options as never))
+    await expectError('LOCK_USAGE', () => follower.run(mustNotRun, options as never))
+  }
+  await expectError('LOCK_USAGE', () => follower.run(undefined as never))
+})
+
 following.test('a mismatch inside of the work is the error of the work', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const next = two.semaphore(context.name(), NEW)
