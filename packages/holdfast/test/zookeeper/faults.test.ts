@@ -204,6 +204,51 @@ test(
 )
 
 test(
+  'an attempt whose move to the session for waiters gets no answer keeps its place',
+  TIMEOUT,
+  async () => {
+    const { ports, connect: direct } = await start()
+    const { proxy, connect } = await openProxy(ports[0])
+    const raw = await openRaw(direct)
+    const [behind, straight] = [connect, direct].map(
+      (where) => new ZooKeeperPort({ connect: where, tickMs: TICK_MS }),
+    ) as [ZooKeeperPort, ZooKeeperPort]
+    after(() => Promise.all([behind.close(0), straight.close(0)]))
+    const holder = await straight.openSession(10_000, 'exact')
+    const [lease, waiter] = [
+      await behind.openSession(10_000, 'exact'),
+      await behind.openSession(10_000, 'exact'),
+    ]
+    const [first, claim] = [makeClaim('moved'), makeClaim('moved')]
+    await straight.enter(first, newEntryData(first, Date.now()), {
+      holder,
+      waiter: undefined,
+      openWaiter: undefined,
+    })
+    let opened = 0
+    const entering = behind.enter(claim, newEntryData(claim, Date.now()), {
+      holder: lease,
+      waiter: undefined,
+      openWaiter: () => {
+        // The entry is made; the answer to its move is lost.
+        if (opened === 0) proxy.faults.dropReplies = true
+        opened += 1
+        return Promise.resolve(waiter)
+      },
+    })
+    const ownerOf = async (): Promise<bigint | undefined> =>
+      (await readNode(raw, await nodeOf(raw, claim)))?.stat.ephemeralOwner
+    await expect.poll(ownerOf).toBe(waiter.id)
+    const made = await nodeOf(raw, claim)
+    proxy.heal()
+    proxy.reset()
+    expect(await entering).toMatchObject({ outcome: 'entered', onWaiterSession: true })
+    expect(await nodeOf(raw, claim)).toBe(made)
+    await raw.end()
+  },
+)
+
+test(
   'a waiter that comes back after its session has ended waits again, and is granted',
   TIMEOUT,
   async () => {

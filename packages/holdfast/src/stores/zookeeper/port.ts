@@ -68,9 +68,15 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     let unclear = this.#unclear.delete(claim.id)
     const restricted = this.#restricted
     const crowded = this.#crowded.has(claim.lock)
+    const { holder, openWaiter } = sessions
+    let { waiter } = sessions
+    // A move to the session for waiters may lose its answer. The next try knows that session, and
+    // finds the entry in its place.
+    const open = openWaiter && (async () => (waiter = await openWaiter()))
     try {
       const result = await repeat(() => {
-        const entering = enter({ claim, data, ...sessions, crowded, unclear, restricted })
+        const by = { holder, waiter, openWaiter: open }
+        const entering = enter({ claim, data, ...by, crowded, unclear, restricted })
         // A request that failed may have made the entry.
         unclear = true
         return entering
@@ -84,8 +90,8 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       // withdrawal takes it out. Where a session is gone, it may be there on the other one.
       this.#unclear.add(claim.id)
       if (isSessionGone(error)) return { outcome: 'no-session' }
-      const { holder, waiter = holder } = sessions
-      for (const session of new Set([holder, waiter])) this.#blocker.followUp(session, claim)
+      for (const session of new Set([holder, waiter ?? holder]))
+        this.#blocker.followUp(session, claim)
       throw asLockError(error, this.#options.connect)
     }
   }
