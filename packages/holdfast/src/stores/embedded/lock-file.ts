@@ -4,7 +4,8 @@ import type { DatabaseFile } from './directory.js'
 import type { Layout } from './layout.js'
 import type { SocketAddress } from './peer-socket.js'
 import type { Machine } from './machine.js'
-import { Transactions, type Promotion, type Transaction } from './transactions.js'
+import type { Promotion, Transaction } from './transaction.js'
+import { Transactions } from './transactions.js'
 
 export class LockFile {
   readonly transactions: Transactions

@@ -10,7 +10,7 @@ import type { SocketAddress } from './peer-socket.js'
 import { addressesOf, LockFile } from './lock-file.js'
 import type { Machine } from './machine.js'
 import type { OpenedDatabase } from './schema.js'
-import type { Promotion, Transaction } from './transactions.js'
+import type { Promotion, Transaction } from './transaction.js'
 
 export class LockFiles {
   readonly all: readonly LockFile[]

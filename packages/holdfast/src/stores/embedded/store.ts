@@ -34,7 +34,7 @@ import { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import { explain, type OpenedDatabase } from './schema.js'
 import { WakeupSocket } from './wakeup-socket.js'
-import type { Promotion } from './transactions.js'
+import type { Promotion } from './transaction.js'
 import { Upkeep } from './upkeep.js'
 
 const TRAITS: Traits = {
