@@ -11,7 +11,6 @@ import {
   lstatSync,
   mkdirSync,
   rmSync,
-  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -19,6 +18,7 @@ import { homedir, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError } from '../../errors.js'
+import { fileSystemType, networkFileSystem } from './file-systems.js'
 import type { Machine } from './machine.js'
 
 /** One folder for all users of the machine. */
@@ -141,8 +141,8 @@ export function prepareFolder(folder: StateFolder, machine: Machine): void {
   } catch (error) {
     throw isLockError(error) ? error : unusable(folder, error)
   }
-  const network = NETWORK_FILE_SYSTEMS.get(
-    machine.fileSystemType?.(folder.directory) ?? typeOf(folder.directory),
+  const network = networkFileSystem(
+    machine.fileSystemType?.(folder.directory) ?? fileSystemType(folder.directory),
   )
   if (network !== undefined) {
     throw new StoreUnavailableError(
@@ -266,38 +266,4 @@ function checkTemporary(folder: string, directory: string): void {
       { code: 'STORE_CONFIG', store: 'embedded' },
     )
   }
-}
-
-const NETWORK_FILE_SYSTEMS = new Map<number, string>([
-  [0x6969, 'NFS'],
-  [0x517b, 'SMB'],
-  [0xff534d42, 'CIFS'],
-  [0xfe534d42, 'SMB2'],
-  [0x5346414f, 'AFS'],
-  [0x00c36400, 'Ceph'],
-  [0x01021997, '9P'],
-  [0x0bd00bd0, 'Lustre'],
-  [0x65735546, 'FUSE'],
-])
-
-const LOCAL_FILE_SYSTEMS = new Map<number, string>([
-  [0xef53, 'ext4'],
-  [0x58465342, 'XFS'],
-  [0x9123683e, 'Btrfs'],
-  [0x01021994, 'tmpfs'],
-  [0x794c7630, 'overlayfs'],
-  [0x2fc12fc1, 'ZFS'],
-  [0xf2f52010, 'F2FS'],
-])
-
-/** The kind of file system, in words. */
-export function fileSystemName(path: string): string {
-  const type = typeOf(path)
-  return (
-    NETWORK_FILE_SYSTEMS.get(type) ?? LOCAL_FILE_SYSTEMS.get(type) ?? `type 0x${type.toString(16)}`
-  )
-}
-
-function typeOf(path: string): number {
-  return statfsSync(path).type >>> 0
 }

@@ -5,7 +5,8 @@
 import { accessSync, constants } from 'node:fs'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
-import { chooseFolder, FILES, fileSystemName, prepareFolder } from './directory.js'
+import { chooseFolder, FILES, prepareFolder } from './directory.js'
+import { fileSystemName } from './file-systems.js'
 import { thisMachine, type Machine } from './machine.js'
 import { EmbeddedStore } from './store.js'
 
