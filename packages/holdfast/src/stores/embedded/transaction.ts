@@ -1,4 +1,4 @@
-/** One transaction over the locks of a file. Each is read at its first use and written at the end. */
+/** One transaction over the locks of a file: read at their first use, written at the end. */
 import { StoreUnavailableError } from '../../errors.js'
 import { isIdle, type Holder, type LockState, type RuleStep } from '../../store/lock-state.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
