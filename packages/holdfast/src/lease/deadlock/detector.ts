@@ -27,6 +27,8 @@ import { findDeadlocks, type Deadlock, type SeenHolder } from './wait-graph.js'
 /** The shortest and longest pause between two rounds, in milliseconds. */
 const SUSPECTED_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 400
+/** How long the note of a wait may outlast it, in milliseconds. */
+const CLEAR_AFTER_MS = 25
 /** The longest list of waits that a lease shows. */
 const MOST_NOTES = 16
 /** The most locks that a round looks at. */
@@ -49,6 +51,7 @@ export class DeadlockDetector {
   readonly #shown = new Map<OuterLease, string>()
   #lastShow: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
+  #clearsSoon = false
   #isInRound = false
   #pauseMs = SUSPECTED_PAUSE_MS
 
@@ -72,8 +75,19 @@ export class DeadlockDetector {
     return () => {
       this.#waits.delete(place)
       this.#count(wait.lock, -1)
-      if (nested.isShown) void this.#show()
+      if (nested.isShown) this.#clearSoon()
     }
+  }
+
+  /** Sends one request for the waits that end at about the same time. */
+  #clearSoon(): void {
+    if (this.#clearsSoon) return
+    this.#clearsSoon = true
+    const clear = (): void => {
+      this.#clearsSoon = false
+      void this.#show()
+    }
+    outsideContext(() => this.#context.clock.timer(CLEAR_AFTER_MS, clear, true))
   }
 
   #count(lock: string, change: number): void {
