@@ -108,12 +108,28 @@ export function pack({ state, stations }: StoredLock): string {
 export function unpack(name: string, text: string): StoredLock {
   const packed = JSON.parse(text) as PackedLock
   const lock = newStoredLock(name)
-  const { state, stations } = lock
+  const { state } = lock
   state.kind = packed.k
   state.capacity = packed.c
   state.lastToken = packed.t
   state.lastQueueNumber = packed.n ?? 0
   const sources = packed.o.map(([station, owner]): PackedSource => [station, readOwner(owner)])
+  unpackHolders(packed, sources, lock)
+  if (state.heldWeight > state.capacity) {
+    throw new Error(
+      `weights of ${state.heldWeight} are held, and ${state.capacity} is the capacity`,
+    )
+  }
+  unpackWaiters(packed, sources, lock)
+  for (const [id, untilMs, outcome] of packed.d) state.tombstones.set(id, { untilMs, outcome })
+  return lock
+}
+
+function unpackHolders(
+  packed: PackedLock,
+  sources: readonly PackedSource[],
+  { state, stations }: StoredLock,
+): void {
   for (const [
     short,
     source,
@@ -144,11 +160,13 @@ export function unpack(name: string, text: string): StoredLock {
     state.heldWeight += weight
     state.nextExpiryMs = Math.min(state.nextExpiryMs, expiresMs)
   }
-  if (state.heldWeight > state.capacity) {
-    throw new Error(
-      `weights of ${state.heldWeight} are held, and ${state.capacity} is the capacity`,
-    )
-  }
+}
+
+function unpackWaiters(
+  packed: PackedLock,
+  sources: readonly PackedSource[],
+  { state, stations }: StoredLock,
+): void {
   for (const [short, wish, sinceMs, seenAfterMs] of packed.w) {
     const [source, packedWeight, ttlMs, heartbeatMs, tokens] = at(packed.q, wish)
     const [station, owner] = at(sources, source)
@@ -159,8 +177,6 @@ export function unpack(name: string, text: string): StoredLock {
     state.waiters.set(id, { id, owner, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs })
     stations.set(id, station)
   }
-  for (const [id, untilMs, outcome] of packed.d) state.tombstones.set(id, { untilMs, outcome })
-  return lock
 }
 
 function theft(stolen: 0 | 1 | string): Pick<Holder, 'stolen' | 'stealReason'> {

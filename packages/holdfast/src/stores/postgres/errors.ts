@@ -61,8 +61,52 @@ function stateOf(error: unknown): string {
 /** Codes of a server have five characters and a digit. Codes of the system have no digit. */
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
 
+const FAILED = 'PostgreSQL failed'
+
+/** What no schema decides: the isolation, the server and the way to it. */
+const SERVER_FAILURES: readonly FailureKind[] = [
+  {
+    match: oneOf('HF001'),
+    code: 'STORE_CONFIG',
+    what: FAILED,
+    advice:
+      'Locks need READ COMMITTED. Set default_transaction_isolation for the pool, as in ' +
+      `options: '-c default_transaction_isolation=read\\ committed'.`,
+  },
+  {
+    match: oneOf('3D000'),
+    code: 'STORE_CONFIG',
+    what: FAILED,
+    advice: 'Create the database, or correct its name in the connection.',
+  },
+  {
+    match: oneOf('25006'),
+    code: 'STORE_CONFIG',
+    what: FAILED,
+    advice: 'The server is a read-only replica. Connect to the primary.',
+  },
+  {
+    match: oneOf('57P03'),
+    code: 'STORE_UNAVAILABLE',
+    what: FAILED,
+    advice: 'The server is starting or shutting down.',
+  },
+  {
+    match: oneOf('53300'),
+    code: 'STORE_UNAVAILABLE',
+    what: FAILED,
+    advice: 'The server has no free connection. Make the pools smaller, or raise max_connections.',
+  },
+  {
+    match: (code) => !SQLSTATE.test(code) || code.startsWith('08'),
+    code: 'STORE_UNAVAILABLE',
+    what: FAILED,
+    advice: 'Check that the server runs and can be reached, and that the pool is open.',
+  },
+  { match: () => true, code: 'STORE_UNAVAILABLE', what: FAILED },
+]
+
 function kindsOf(schema: string): readonly FailureKind[] {
-  const failed = 'PostgreSQL failed'
   return [
     ...ruleFailures(`the schema "${schema}"`),
     {
@@ -94,46 +138,7 @@ function kindsOf(schema: string): readonly FailureKind[] {
       advice: 'Choose another schema, or put the tables of postgresSchema() there.',
     },
     { match: startsWith('22'), code: 'LOCK_USAGE', what: 'PostgreSQL cannot read the request' },
-    {
-      match: oneOf('HF001'),
-      code: 'STORE_CONFIG',
-      what: failed,
-      advice:
-        'Locks need READ COMMITTED. Set default_transaction_isolation for the pool, as in ' +
-        `options: '-c default_transaction_isolation=read\\ committed'.`,
-    },
-    {
-      match: oneOf('3D000'),
-      code: 'STORE_CONFIG',
-      what: failed,
-      advice: 'Create the database, or correct its name in the connection.',
-    },
-    {
-      match: oneOf('25006'),
-      code: 'STORE_CONFIG',
-      what: failed,
-      advice: 'The server is a read-only replica. Connect to the primary.',
-    },
-    {
-      match: oneOf('57P03'),
-      code: 'STORE_UNAVAILABLE',
-      what: failed,
-      advice: 'The server is starting or shutting down.',
-    },
-    {
-      match: oneOf('53300'),
-      code: 'STORE_UNAVAILABLE',
-      what: failed,
-      advice:
-        'The server has no free connection. Make the pools smaller, or raise max_connections.',
-    },
-    {
-      match: (code) => !SQLSTATE.test(code) || code.startsWith('08'),
-      code: 'STORE_UNAVAILABLE',
-      what: failed,
-      advice: 'Check that the server runs and can be reached, and that the pool is open.',
-    },
-    { match: () => true, code: 'STORE_UNAVAILABLE', what: failed },
+    ...SERVER_FAILURES,
   ]
 }
 
