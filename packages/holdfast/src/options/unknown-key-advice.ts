@@ -1,42 +1,30 @@
 /** What a caller probably meant by an option that the call does not know. */
 import { editDistance } from './nearest-word.js'
 
-/** Where an option belongs that another call knows. */
-const BELONGS_TO: Readonly<Record<string, string>> = {
-  waitMs: 'acquire, tryAcquire or run',
-  signal: 'acquire, tryAcquire or run',
-  atLeastMs: 'run',
-  ttlMs: 'createLocks or the lock, such as mutex(name, { ttlMs })',
-  renew: 'createLocks or the lock, such as mutex(name, { renew })',
-  maxHoldMs: 'createLocks or the lock, such as mutex(name, { maxHoldMs })',
-  abortBeforeMs: 'createLocks, the lock, or the call, such as acquire({ abortBeforeMs })',
-  reentrant: 'createLocks or the lock, such as mutex(name, { reentrant })',
-  maxWaiters: 'createLocks or the lock, such as mutex(name, { maxWaiters })',
-  fairness: 'createLocks or the lock, such as mutex(name, { fairness })',
-  namespace: 'createLocks',
-  traceAcquires: 'createLocks',
-  label: 'createLocks',
-  permits: 'semaphore(name, { permits })',
-  weight: 'acquire, tryAcquire or run of a semaphore',
-  stripes: 'striped(name, { stripes })',
-  read: 'run of singleFlight',
-  now: 'steal',
-  reason: 'steal',
-  graceMs: 'close',
-  client: 'the store, such as redisStore({ client })',
-  pool: 'the store, such as postgresStore({ pool })',
-  prefix: 'the store, such as redisStore({ client, prefix })',
-  schema: 'the store, such as postgresStore({ pool, schema })',
-  requestTimeoutMs: 'the store, such as redisStore({ client, requestTimeoutMs })',
-  minReplicas: 'redisStore',
-  directory: 'embeddedStore',
-  version: 'the row, such as { table, key, version }',
-  keyPrefix: 'the ioredis client',
-  password: 'the client of the server',
-  host: 'the client of the server',
-  port: 'the client of the server',
-  url: 'the client of the server',
-}
+/** Where options belong that another call knows. */
+const PLACES: readonly (readonly [place: string, keys: string])[] = [
+  ['acquire, tryAcquire or run', 'waitMs signal'],
+  ['run', 'atLeastMs'],
+  ['createLocks, the lock, such as mutex(name, options), or run', 'awaitRelease'],
+  [
+    'createLocks, the lock, such as mutex(name, options), or acquire, tryAcquire or run',
+    'ttlMs renew maxHoldMs abortBeforeMs',
+  ],
+  ['createLocks or the lock, such as mutex(name, options)', 'reentrant maxWaiters fairness'],
+  ['createLocks', 'namespace traceAcquires label deadlockCheckMs'],
+  ['semaphore', 'permits'],
+  ['acquire, tryAcquire or run of a semaphore', 'weight'],
+  ['striped', 'stripes'],
+  ['run of singleFlight', 'read'],
+  ['steal', 'now reason'],
+  ['close', 'graceMs'],
+  ['the store, such as redisStore({ client })', 'client prefix requestTimeoutMs minReplicas'],
+  ['the store, such as postgresStore({ pool })', 'pool schema autoMigrate'],
+  ['embeddedStore', 'directory'],
+  ['the row, such as { table, key, version }', 'version'],
+  ['the ioredis client', 'keyPrefix'],
+  ['the client of the server', 'password host port url'],
+]
 
 /** What other libraries call an option of ours. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
@@ -54,8 +42,9 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 /** Returns a sentence that says what to write instead of an unknown key. */
 export function adviceOn(key: string, known: readonly string[]): string {
   const meant = nearestKey(key, known) ?? otherName(key, known)
-  if (Object.hasOwn(BELONGS_TO, key) && meant?.toLowerCase() !== key.toLowerCase())
-    return `Give it to ${BELONGS_TO[key]}.`
+  const [place] = PLACES.find(([, keys]) => keys.split(' ').includes(key)) ?? []
+  if (place !== undefined && meant?.toLowerCase() !== key.toLowerCase())
+    return `Give it to ${place}.`
   if (meant !== undefined) return `Did you mean "${meant}"?`
   return known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
 }

@@ -163,6 +163,11 @@ describe('the message', () => {
     ['createLocks', 'client', 'Give it to the store, such as redisStore({ client }).'],
     ['mutex', 'waitMs', 'Give it to acquire, tryAcquire or run.'],
     ['mutex', 'namespace', 'Give it to createLocks.'],
+    [
+      'acquire of a free lock',
+      'awaitRelease',
+      'Give it to createLocks, the lock, such as mutex(name, options), or run.',
+    ],
     ['acquire of a free lock', 'timeout', 'Did you mean "waitMs"?'],
     ['acquire of a free lock', 'abortSignal', 'Did you mean "signal"?'],
     ['acquire of a free lock', 'weight', 'Give it to acquire, tryAcquire or run of a semaphore.'],
