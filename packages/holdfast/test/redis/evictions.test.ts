@@ -51,7 +51,8 @@ class Beliefs {
       if (!alreadyGranted || !this.#weights.has(id)) this.#weights.set(id, weight)
       this.#capacity = capacity
     } else if (outcome === 'renewed') {
-      this.#endMs.set(id, nowMs + ttlMs)
+      const keepsEnd = step.verb === 'renew' && step.claim.keepsEnd
+      if (!keepsEnd) this.#endMs.set(id, nowMs + ttlMs)
       if (!this.#weights.has(id)) this.#weights.set(id, weight)
     } else if (outcome === 'lost' || step.verb === 'withdraw') {
       this.#endMs.delete(id)
