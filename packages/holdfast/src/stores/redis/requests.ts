@@ -139,6 +139,8 @@ export interface RenewalRoundSettings {
   readonly inDoubt: InDoubtClaims
   /** Takes the results when all are known. */
   readonly resolve: (results: readonly RenewResult[]) => void
+  /** Takes the error of a listener, which is a defect of its own. */
+  readonly reject: (error: unknown) => void
   /** Takes each result when it is known: a slow member of a Cluster delays no other. */
   readonly report: RenewalListener | undefined
 }
@@ -160,8 +162,13 @@ export class RenewalRound {
     invariant(this.#results[index] === undefined, 'a renewal is answered once')
     this.#results[index] = result
     this.#open -= 1
-    this.#settings.report?.(index, result)
-    if (this.#open === 0) this.#settings.resolve(this.#results)
+    const { report, resolve, reject } = this.#settings
+    try {
+      report?.(index, result)
+    } catch (error) {
+      reject(error)
+    }
+    if (this.#open === 0) resolve(this.#results)
   }
 }
 

@@ -129,8 +129,13 @@ export class RedisStore implements Store {
     report?: RenewalListener,
   ): Promise<readonly RenewResult[]> {
     if (renewals.length === 0) return Promise.resolve([])
-    return new Promise((resolve) => {
-      const round = new RenewalRound(renewals.length, { inDoubt: this.#inDoubt, resolve, report })
+    return new Promise((resolve, reject) => {
+      const round = new RenewalRound(renewals.length, {
+        inDoubt: this.#inDoubt,
+        resolve,
+        reject,
+        report,
+      })
       const requests = this.#replicated ?? this.#requests
       for (let index = 0; index < renewals.length; index += 1) {
         const renewal = renewals[index] as SealedRenewal
