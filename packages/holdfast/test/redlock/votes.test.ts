@@ -84,7 +84,7 @@ describe('over five nodes', () => {
   })
 
   test('a doubled attempt takes no vote back from the lease that is held', async () => {
-    const store = world.open({ nodeTimeoutMs: 100 })
+    const store = world.open({ nodeTimeoutMs: 1500 })
     const claim = claimOf(LOCK)
     expect(await attempt(store, claim)).toBe('granted')
     await soon(async () => expect(new Set(await holders(world, LOCK))).toEqual(new Set([claim.id])))
@@ -120,7 +120,7 @@ describe('over three nodes', () => {
   afterEach(() => world.end())
 
   test('a vote that comes late is withdrawn', async () => {
-    const store = world.open({ nodeTimeoutMs: 100 })
+    const store = world.open({ nodeTimeoutMs: 1500 })
     world.servers[1]!.pause()
     world.servers[2]!.pause()
     const claim = claimOf(LOCK)
@@ -218,7 +218,7 @@ describe('over three nodes', () => {
   })
 
   test('an attempt that arrives together with its withdrawal leaves no vote', async () => {
-    const store = world.open({ nodeTimeoutMs: 100 })
+    const store = world.open({ nodeTimeoutMs: 1500 })
     for (const server of world.servers) server.pause()
     const claim = claimOf(LOCK)
     const attempted = attempt(store, claim)
