@@ -2,7 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Claim, Store } from 'holdfast/store'
 import { TICK_MS } from '@holdfast/servers/zookeeper'
+import { systemClock, type Clock } from '../../dist/clock/clock.js'
+import { ANSWER_LIMIT_MS } from '../../dist/stores/sequenced/claim-withdrawer.js'
 import { newEntryData } from '../../dist/stores/sequenced/entry.js'
+import { SequencedStore } from '../../dist/stores/sequenced/store.js'
 import { parentOf } from '../../dist/stores/zookeeper/nodes.js'
 import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
@@ -386,8 +389,18 @@ test(
   async () => {
     const ensemble = await start()
     const { proxy, connect } = await openProxy(ensemble.ports[0])
-    // The withdrawal ends before the attempt does, also where it has to find another connection.
-    const one = openStore({ connect, connectTimeoutMs: 1000 })
+    // A withdrawal waits for the answer to the attempt, but here only for a moment.
+    const clock: Clock = {
+      ...systemClock,
+      timer: (delayMs, ...rest) =>
+        systemClock.timer(delayMs === ANSWER_LIMIT_MS ? 100 : delayMs, ...rest),
+    }
+    const one = new SequencedStore(new ZooKeeperPort({ connect, tickMs: TICK_MS }), {
+      name: 'zookeeper',
+      ttlRangeMs: [2 * TICK_MS, 600_000],
+      clock,
+    })
+    after(() => one.close())
     const two = openStore({ connect: ensemble.connect })
     // It has its session, which outlives what follows.
     const first = longClaim('warm')
@@ -399,9 +412,14 @@ test(
     const { packets } = proxy
     const attempt = one.attempt(given, QUEUE)
     await expect.poll(() => proxy.packets).toBeGreaterThan(packets)
-    await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    proxy.heal()
+    const attempted = proxy.packets
+    const withdrawal = one.withdraw(given)
+    withdrawal.catch(() => undefined)
+    await expect.poll(() => proxy.packets, { timeout: 10_000 }).toBeGreaterThan(attempted)
+    proxy.faults.refuse = true
     proxy.reset()
+    await expect(withdrawal).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    proxy.heal()
     expect(await attempt).toEqual({ outcome: 'withdrawn' })
     const next = longClaim('given-up')
     const granted = async (): Promise<string> => (await two.attempt(next, QUEUE)).outcome

@@ -14,7 +14,7 @@ import type { PortSession } from './port.js'
 import type { ClaimRecord } from './claim-record.js'
 
 /** How long to wait for the answer to an attempt: longer than a server is given for it. */
-const ANSWER_LIMIT_MS = 3000
+export const ANSWER_LIMIT_MS = 3000
 
 export class ClaimWithdrawer<S extends PortSession> {
   readonly #context: StoreContext<S>
