@@ -21,6 +21,15 @@ describe('the real runtime', () => {
   )
 })
 
+test.each(['wall', 'redis'] as const)(
+  'leases of a killed process that a clock step lengthens end by themselves, model "%s"',
+  async (store) => {
+    // The clock of the server goes back by 57 s while a killed process holds two locks.
+    const { failed } = await exploreRings({ store, firstSeed: 2656, seeds: 1 })
+    expect(failed).toEqual([])
+  },
+)
+
 describe('a runtime that is broken on purpose', () => {
   test.each(RING_MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
     '%s is caught',
