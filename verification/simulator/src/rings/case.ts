@@ -41,6 +41,7 @@ export interface RingCase {
   readonly clocks: readonly ClockErrors[]
   readonly serverClock: ClockErrors
   readonly lanes: number
+  readonly deadlockCheckMs: number
   readonly actors: readonly RingActor[]
   readonly faults: readonly Fault[]
 }
@@ -60,6 +61,8 @@ export function drawRingCase(seed: number, store: StoreName): RingCase {
     clocks: Array.from({ length: PROCESSES }, () => drawClock(dice)),
     serverClock: drawClock(dice),
     lanes: dice.whole(1, 2),
+    // With a short one, a note that outlasts its wait meets younger waits.
+    deadlockCheckMs: Dice.named(seed, 'ring checks').pick([10, 1000]),
     actors: drawActors(dice),
     // Where the server loses data, a lock has two holders, and one of them waits for nothing.
     faults: firstLossMs(faults) === Infinity ? faults : [],
