@@ -24,10 +24,10 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
   test('the waiter of another process owns the lock at once', async () => {
     const directory = makeDirectory()
     const latencies: number[] = []
-    let holder = new Worker(directory)
+    let holder = new Worker(directory, 'seldom')
     let last = BigInt(String((await holder.ask('acquire', { lock: 'a' }))['token']))
     for (let round = 0; round < 15; round += 1) {
-      const waiter = new Worker(directory)
+      const waiter = new Worker(directory, 'seldom')
       const acquired = waiter.ask('acquire', { lock: 'a' })
       await untilWaiters(directory, 'a', 1)
       const killedMs = nowMs()
@@ -42,8 +42,8 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     console.log(
       `from SIGKILL to the next owner: median ${sorted[7]?.toFixed(1)} ms, ${sorted.at(-1)?.toFixed(1)} ms at most`,
     )
-    // A missed sign of death would cost a heartbeat, which is a little less than a second.
-    expect(sorted.at(-1)).toBeLessThan(500)
+    // A missed sign of death would cost a heartbeat, which takes more than seven seconds here.
+    expect(sorted.at(-1)).toBeLessThan(2500)
   })
 
   test('a caller that does not wait gets the lock as well', async () => {

@@ -1,15 +1,23 @@
 /**
  * A process that uses the embedded store. It reads one command a line, as JSON, and answers each
- * with one line. `node worker.mjs DIRECTORY`
+ * with one line. `node worker.mjs DIRECTORY [seldom]`: with `seldom` its waiters ask by themselves
+ * only after several seconds.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { createLocks } from 'holdfast'
+import { createLocks, systemClock } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 
 const store = embeddedStore({ directory: process.argv[2] })
-const locks = createLocks(store, { ttlMs: 30_000 })
+// Heartbeats come after 750 to 950 ms; no other timer of a waiter does.
+const seldom = {
+  ...systemClock,
+  timer: (delayMs, ...rest) =>
+    systemClock.timer(delayMs >= 750 && delayMs <= 950 ? delayMs * 10 : delayMs, ...rest),
+}
+const clock = process.argv[3] === 'seldom' ? seldom : systemClock
+const locks = createLocks(store, { ttlMs: 30_000, clock })
 const leases = new Map()
 const say = (message) => writeSync(1, `${JSON.stringify(message)}\n`)
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6

@@ -21,10 +21,10 @@ export class Worker {
   readonly #waiting = new Map<number, (message: Message) => void>()
   #next = 0
 
-  constructor(directory: string) {
-    this.process = spawn(process.execPath, [join(import.meta.dirname, 'worker.mjs'), directory], {
-      stdio: 'pipe',
-    })
+  /** @param heartbeats `seldom`: its waiters ask by themselves only after several seconds */
+  constructor(directory: string, heartbeats: 'usual' | 'seldom' = 'usual') {
+    const script = join(import.meta.dirname, 'worker.mjs')
+    this.process = spawn(process.execPath, [script, directory, heartbeats], { stdio: 'pipe' })
     this.process.stdin.on('error', () => undefined) // it was killed
     this.process.stderr.pipe(process.stderr)
     const lines = createInterface({ input: this.process.stdout })
