@@ -1,6 +1,6 @@
 /** The entry of the command line: finds the command by its name. */
 import { readFileSync } from 'node:fs'
-import { nearest } from './args/suggest.js'
+import { nearest } from '../../holdfast/dist/options/nearest-word.js'
 import { UsageError } from './cli-error.js'
 import type { Command, TakeSignal } from './commands/command.js'
 import { COMMANDS, isCommand, SYNONYMS } from './commands/index.js'

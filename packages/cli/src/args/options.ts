@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import { UsageError } from '../cli-error.js'
-import { nearest } from './suggest.js'
+import { nearest } from '../../../holdfast/dist/options/nearest-word.js'
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'

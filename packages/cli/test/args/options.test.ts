@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { parseOptions, type OptionTable } from '../../dist/args/options.js'
-import { editDistance, nearest } from '../../dist/args/suggest.js'
 
 const TABLE = {
   ttl: { type: 'string', value: 'DUR', help: '' },
@@ -28,16 +27,5 @@ describe('options', () => {
   ])('explains %j', (argv, advice) => {
     expect(() => parseOptions(TABLE, argv)).toThrow(advice)
     expect(() => parseOptions(TABLE, argv)).toThrow(expect.objectContaining({ exitCode: 64 }))
-  })
-})
-
-describe('suggestions', () => {
-  it('counts edits', () => {
-    expect(editDistance('kitten', 'sitting')).toBe(3)
-    expect(editDistance('', 'abc')).toBe(3)
-  })
-
-  it('keeps silent when nothing is near', () => {
-    expect(nearest('frobnicate', ['ls', 'run'])).toBeUndefined()
   })
 })

@@ -8,7 +8,7 @@ export {
   type OptionTable,
   type OptionValues,
 } from '../../../cli/dist/args/options.js'
-export { nearest } from '../../../cli/dist/args/suggest.js'
+export { nearest } from '../../../holdfast/dist/options/nearest-word.js'
 export { ConfigError, UsageError } from '../../../cli/dist/cli-error.js'
 export type { Command } from '../../../cli/dist/commands/command.js'
 export { EXIT } from '../../../cli/dist/exit-codes.js'
