@@ -7,9 +7,8 @@ import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
 import { deadlockJson, renderDeadlocks } from '../output/deadlock-page.js'
-import { isoTime, printAnswer } from '../output/json.js'
+import { printFound } from '../output/found.js'
 import { stdout } from '../output/streams.js'
-import { paintFor, widthOf } from '../output/terminal.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 
@@ -40,15 +39,12 @@ deadlock that stays here has a member that is stopped, or cannot reach the store
     const prefix = prefixOf(operandsOf(parsed), values.namespace)
     return withLocks(values, async (locks, location) => {
       const found = await lookTwice(locks, prefix)
-      const nowMs = Date.now()
-      if (values.json === true) {
-        const deadlocks = found.map(deadlockJson)
-        printAnswer({ at: isoTime(nowMs), store: location.shown, deadlocks })
-      } else {
-        const options = { width: widthOf(stdout()), paint: paintFor(stdout()) }
-        const head = `Store: ${location.shown} (${location.source})\n\n`
-        stdout().write(head + renderDeadlocks(found, nowMs, options))
-      }
+      printFound(values.json === true, location, {
+        json: () => ({ deadlocks: found.map(deadlockJson) }),
+        page: (options, nowMs) =>
+          `Store: ${location.shown} (${location.source})\n\n` +
+          renderDeadlocks(found, nowMs, options),
+      })
       return found.length > 0 ? EXIT.busy : EXIT.ok
     })
   },

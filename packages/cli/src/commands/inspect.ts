@@ -4,9 +4,9 @@ import { renderHelp } from '../args/help.js'
 import { inNamespace, oneName } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
-import { isoTime, lockJson, printAnswer } from '../output/json.js'
+import { printFound } from '../output/found.js'
+import { lockJson } from '../output/json.js'
 import { renderLock } from '../output/lock-page.js'
-import { paintFor, widthOf } from '../output/terminal.js'
 import { printable } from '../output/text.js'
 import { lookUpLock } from '../run/waiting.js'
 import { withLocks } from '../stores/with-locks.js'
@@ -42,17 +42,14 @@ export const command: Command = {
     return withLocks(values, async (locks, location) => {
       // `mutex` checks the name.
       const info = await lookUpLock(locks, locks.mutex(name).name)
-      const nowMs = Date.now()
-      if (values.json === true) {
-        const lock = info === undefined ? null : lockJson(info, nowMs)
-        printAnswer({ at: isoTime(nowMs), store: location.shown, lock })
-      } else {
-        const options = { width: widthOf(stdout()), paint: paintFor(stdout()) }
-        const head = `Lock:   ${printable(name)}\nStore:  ${location.shown} (${location.source})\n`
-        const body =
-          info === undefined ? '\nNo claim holds it or waits for it.\n' : renderLock(info, options)
-        stdout().write(head + body)
-      }
+      printFound(values.json === true, location, {
+        json: (nowMs) => ({ lock: info === undefined ? null : lockJson(info, nowMs) }),
+        page: (options) =>
+          `Lock:   ${printable(name)}\nStore:  ${location.shown} (${location.source})\n` +
+          (info === undefined
+            ? '\nNo claim holds it or waits for it.\n'
+            : renderLock(info, options)),
+      })
       const isHeld = info !== undefined && info.holders.length > 0
       return values['exit-code'] === true && isHeld ? EXIT.busy : EXIT.ok
     })

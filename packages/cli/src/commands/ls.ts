@@ -4,9 +4,9 @@ import { renderHelp } from '../args/help.js'
 import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
-import { isoTime, lockJson, printAnswer } from '../output/json.js'
+import { printFound } from '../output/found.js'
+import { lockJson } from '../output/json.js'
 import { renderLocks } from '../output/lock-table.js'
-import { paintFor, widthOf } from '../output/terminal.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 import { stdout } from '../output/streams.js'
@@ -36,16 +36,14 @@ A terminal shows the columns that fit. A pipe gets every column, and nothing in 
     return withLocks(values, async (locks, location) => {
       // One more than the limit, to know that there are more.
       const seen = await locks.inspect({ prefix, limit: LIMIT + 1 })
-      const nowMs = Date.now()
       const [found, truncated] = [seen.slice(0, LIMIT), seen.length > LIMIT]
-      if (values.json === true) {
-        const answer = found.map((info) => lockJson(info, nowMs))
-        printAnswer({ at: isoTime(nowMs), store: location.shown, locks: answer, truncated })
-      } else {
-        const options = { width: widthOf(stdout()), paint: paintFor(stdout()) }
-        const head = `Store: ${location.shown} (${location.source})\n\n`
-        stdout().write(head + renderLocks(found, options) + (truncated ? MORE : ''))
-      }
+      printFound(values.json === true, location, {
+        json: (nowMs) => ({ locks: found.map((info) => lockJson(info, nowMs)), truncated }),
+        page: (options) =>
+          `Store: ${location.shown} (${location.source})\n\n` +
+          renderLocks(found, options) +
+          (truncated ? MORE : ''),
+      })
       return EXIT.ok
     })
   },
