@@ -9,7 +9,7 @@ import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
 import { clocksParted } from './deadline.js'
 import { DeadlockDetector } from './deadlock/detector.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
-import { HolderLooks } from './holder-looks.js'
+import { HolderLookups } from './holder-lookups.js'
 import { LATE_AFTER_MS, OpenWaits } from './open-waits.js'
 
 /** The part of a claim that all claims of one lock object share. */
@@ -43,7 +43,7 @@ export class Runtime {
   /** How many claims were made: the order of the calls. */
   claims = 0
   readonly waits: OpenWaits
-  readonly holders: HolderLooks
+  readonly holders: HolderLookups
   readonly deadlocks: DeadlockDetector
   /** Whether `close` was called. */
   closed = false
@@ -65,7 +65,7 @@ export class Runtime {
     this.#claimRoot = this.owner.clientId
     this.#offsetMs = this.clockOffsetMs()
     this.waits = new OpenWaits(clock)
-    this.holders = new HolderLooks(store, clock)
+    this.holders = new HolderLookups(store, clock)
     this.deadlocks = new DeadlockDetector(this, deadlockCheckMs)
   }
 

@@ -16,7 +16,7 @@ const TOGETHER_MS = 20
 /** For how many locks a client asks at a time. */
 const MOST_LOCKS = 32
 
-export class HolderLooks {
+export class HolderLookups {
   readonly #store: Store
   readonly #clock: Clock
   /** The requests that are open or were just answered, by lock. */
