@@ -6,109 +6,9 @@
  * stacks and causes are its own.
  */
 
-import { INSPECT, plainOf } from './store/with-json.js'
+import { LockError, type LockErrorDetails } from './lock-error.js'
 
-/** Stable, machine-readable error codes. */
-export type LockErrorCode =
-  | 'LOCK_TIMEOUT'
-  | 'DEADLOCK'
-  | 'LOCK_QUEUE_FULL'
-  | 'LOCK_LOST'
-  | 'LEASE_AT_RISK'
-  | 'LOCK_USAGE'
-  | 'LOCK_MISMATCH'
-  | 'LOCKS_CLOSED'
-  | 'NOT_REPLICATED'
-  | 'RELEASE_UNKNOWN'
-  | 'STORE_UNAVAILABLE'
-  | 'STORE_AUTH'
-  | 'STORE_CONFIG'
-  | 'STORE_FORMAT'
-  | 'UNSUPPORTED'
-  | 'STALE_TOKEN'
-  | 'VERSION_CONFLICT'
-  | 'INTERNAL'
-
-/** What an error knows about its circumstances. */
-export interface LockErrorDetails {
-  /** The full name of the lock, where one lock is concerned. */
-  readonly lock?: string | undefined
-  /** The store's name, such as `memory` or `redis`. */
-  readonly store?: string | undefined
-  readonly cause?: unknown
-}
-
-const BRAND = Symbol.for('holdfast.LockError')
-
-/** The base of all errors of Holdfast. */
-export class LockError extends Error {
-  override readonly name: string = 'LockError'
-  readonly code: LockErrorCode
-  readonly lock: string | undefined
-  readonly store: string | undefined
-
-  constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
-    this.code = code
-    this.lock = details.lock
-    this.store = details.store
-    // The brand outlives bundling: two copies of Holdfast in one process recognise each other's
-    // errors.
-    Object.defineProperty(this, BRAND, { value: true })
-  }
-
-  /**
-   * Returns what `JSON.stringify` writes: with the message, which errors leave out. Of a foreign
-   * cause it has only name, code and message.
-   */
-  toJSON(): object {
-    const { message, cause } = this
-    // The cause may be any value: of an object that is no error nothing is shown.
-    return plainOf(Object.assign({}, this, { message }, isError(cause) ? { cause } : {})) as object
-  }
-
-  // No member of the type: copies of the package in one program accept each other's errors.
-  static {
-    Object.defineProperty(this.prototype, INSPECT, { value: showError })
-  }
-}
-
-type InspectFunction = (value: unknown, options: object) => string
-
-/** Returns what `console.log` shows: the stack, the fields, and the cause. */
-function showError(
-  this: LockError,
-  _depth: number,
-  options: object,
-  inspect: InspectFunction,
-): string {
-  const { name, stack = '', cause } = this
-  const fields = Object.entries(this).filter(
-    ([key, value]) => key !== 'name' && value !== undefined,
-  )
-  const title = stack.startsWith(name) ? stack : stack.replace(/^\w*/, name)
-  return `${title} ${inspect(plainOf(Object.fromEntries(fields)), options)}${because(cause, options, inspect)}`
-}
-
-/** Returns the cause as text. Clients of servers keep passwords in fields of their errors. */
-function because(cause: unknown, options: object, inspect: InspectFunction): string {
-  if (!isError(cause)) return ''
-  const text = isLockError(cause)
-    ? inspect(cause, options)
-    : `${cause.stack} ${inspect(plainOf(cause), options)}${because(cause.cause, options, inspect)}`
-  return `\n[cause]: ${text}`.replaceAll('\n', '\n  ')
-}
-
-function isError(value: unknown): value is Error {
-  return value instanceof Error
-}
-
-/**
- * Whether `error` comes from Holdfast, from this copy or from another one in the same process.
- */
-export function isLockError(error: unknown): error is LockError {
-  return typeof error === 'object' && error !== null && BRAND in error
-}
+export { isLockError, LockError, type LockErrorCode, type LockErrorDetails } from './lock-error.js'
 
 /** A holder of a lock, as `inspect` shows it. */
 export interface LockHolder {
@@ -160,19 +60,24 @@ export class LockTimeoutError extends LockError {
     this.waitMs = waitMs
     this.holders = holders
   }
-
-  override toJSON(): object {
-    return { ...super.toJSON(), waitMs: this.waitMs, holders: this.holders }
-  }
 }
 
-/** Returns who holds a lock, for a message. A label is another program's text: it is quoted. */
 function heldBy([first, ...others]: readonly LockHolder[]): string {
   if (!first) return ''
-  const { host, pid, label } = first.owner
-  const purpose = label === undefined ? '' : ` (${JSON.stringify(label.slice(0, SHOWN_LABEL))})`
   const rest = others.length === 0 ? '' : ` and ${others.length} more`
-  return `, held by pid ${pid} on ${host}${purpose}${rest}`
+  return `, held by ${programText(first.owner)}${rest}`
+}
+
+interface Program {
+  readonly host: string
+  readonly pid: number
+  readonly label?: string
+}
+
+/** Names a program in a message. Its label is text of that program, so it is quoted and cut. */
+function programText({ host, pid, label }: Program): string {
+  const purpose = label === undefined ? '' : ` (${JSON.stringify(label.slice(0, SHOWN_LABEL))})`
+  return `pid ${pid} on ${host}${purpose}`
 }
 
 /** A holder in a cycle, and the lock that it waits for. The next step holds that lock. */
@@ -202,8 +107,7 @@ export class DeadlockError extends LockError {
 
   constructor(cycle: readonly DeadlockStep[], details: LockErrorDetails & { lock: string }) {
     const holders = cycle.map(
-      ({ lock, host, pid, label, waitsFor }) =>
-        `pid ${pid} on ${host}${label === undefined ? '' : ` (${label})`} holds "${lock}" and waits for "${waitsFor}"`,
+      (step) => `${programText(step)} holds "${step.lock}" and waits for "${step.waitsFor}"`,
     )
     super(
       'DEADLOCK',

@@ -98,6 +98,8 @@ test('every object that a client hands out is shown without the store and its se
     lease.signal,
     await locks.multi([locks.mutex('b'), read]).acquire(),
     await locks.inspect(),
+    await locks.mutex('b').inspect(),
+    await locks.ping(),
     await locks.steal('b'),
     await locks.oncePerTick('a', () => undefined, { atLeastMs: 1 }),
     await anext(locks.election('a').observe()),

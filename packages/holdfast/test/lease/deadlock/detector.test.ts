@@ -164,7 +164,7 @@ describe('across clients', () => {
     const { outcomes } = await ring(world, clients)
     const [error] = deadlocks(outcomes)
     expect(error?.message).toMatch(
-      /^The wait for "lock-\d" would never end: pid \d+ on \S+ \((baker|miller)\) holds "lock-\d" and waits for "lock-\d"; pid/,
+      /^The wait for "lock-\d" would never end: pid \d+ on \S+ \("(baker|miller)"\) holds "lock-\d" and waits for "lock-\d"; pid/,
     )
     expect(new Set(error?.cycle.map(({ label }) => label))).toEqual(new Set(['baker', 'miller']))
     expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: 'DEADLOCK', lock: error?.lock })
