@@ -1,14 +1,16 @@
 /**
- * Finds leases that user code has forgotten: it dropped the handle without a release, and the
- * client renews the lease forever.
+ * Finds leases that user code has forgotten: it dropped the handle without a release. The lock
+ * stays taken until the lease ends, and a lease that is renewed lasts forever.
  *
- * An acquire pays nothing for that. At the first renewal the client puts a stand-in with a weak
+ * An acquire pays nothing for that. At a third of the TTL the client puts a stand-in with a weak
  * reference in the place of the lease. When the lease is garbage-collected, the client announces it
  * and changes nothing: collection says nothing about work that still runs.
  */
 import type { Place } from '../collections/linked-set.js'
+import { announceLoss } from './announcements.js'
 import { publish } from './events.js'
 import type { Grant, GrantHolder } from './grant.js'
+import { DeadlineTimer } from './monotonic-timer.js'
 import type { OpenLease, Services } from './services.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
@@ -18,6 +20,8 @@ export interface Forgettable extends GrantHolder, OpenLease {
   readonly acquiredAt: string | undefined
   /** Whether a callback runs under it, or user code has its signal. */
   readonly isInUse: boolean
+  /** Ends the lease, which has reached `maxHoldMs`. */
+  overstay(): void
 }
 
 interface Returner {
@@ -58,8 +62,28 @@ export class WeakLease implements GrantHolder, OpenLease {
     this.#kept = lease
   }
 
-  onRenewal(): void {
+  onAge(): void {
     if (this.#kept?.isInUse !== true) this.#kept = undefined
+  }
+
+  /** Watches `maxHoldMs` without a reference to the lease. */
+  watchMaxHold(atMs: number): DeadlineTimer {
+    return new DeadlineTimer(this.#services.runtime.clock, atMs, () => {
+      const lease = this.#lease.deref()
+      if (lease) lease.overstay()
+      else this.#overstay()
+    })
+  }
+
+  /** As for a lease that user code still has: the lock is free when the TTL ends. */
+  #overstay(): void {
+    const { runtime, renewals } = this.#services
+    const grant = this.#grant
+    if (grant.holder !== this || grant.state !== 'held') return
+    renewals.stopRenewing(grant)
+    grant.state = 'overstayed'
+    const heldMs = runtime.clock.monotonicMs() - grant.grantedMs
+    announceLoss(runtime, grant.claim, 'max-hold', heldMs)
   }
 
   onLoss(error: Parameters<GrantHolder['onLoss']>[0]): void {
@@ -108,9 +132,10 @@ export class WeakLease implements GrantHolder, OpenLease {
 
   /** The lease was garbage-collected. It is forgotten unless it had ended before. */
   #announce(): void {
-    const { claim, state, holder, grantedMs } = this.#grant
-    if (holder !== this || state !== 'held') return
+    const { claim, state, holder, grantedMs, deadlineMs, renewing } = this.#grant
     const { runtime } = this.#services
+    const endsMs = Math.min(deadlineMs, this.endsMs)
+    if (holder !== this || state !== 'held' || runtime.clock.monotonicMs() >= endsMs) return
     const acquiredAt = this.#acquiredAt
     const durationMs = runtime.clock.monotonicMs() - grantedMs
     publish('forgotten', () => ({
@@ -121,7 +146,7 @@ export class WeakLease implements GrantHolder, OpenLease {
     if (hasWarned) return
     hasWarned = true
     process.emitWarning(
-      `The lease on "${this.name}" (claim ${claim.id}) was garbage-collected while it was held, and is still renewed. ` +
+      `The lease on "${this.name}" (claim ${claim.id}) was garbage-collected while it was held, and ${renewing === 'regular' ? 'is still renewed' : 'keeps the lock until it ends'}. ` +
         `Release it, or use run. ${acquiredAt ?? 'traceAcquires: true shows where it was acquired.'}`,
       { type: 'HoldfastWarning', code: 'LEASE_FORGOTTEN' },
     )

@@ -27,8 +27,8 @@ export interface GrantHolder {
   /** When the lease ends at the latest by the monotonic clock, even if the grant continues. */
   readonly endsMs: number
   onLoss(error: LockLostError): void
-  /** Called before each renewal. */
-  onRenewal(): void
+  /** Called before each renewal, and at a third of the TTL of a fixed lease. */
+  onAge(): void
 }
 
 /** The local queue that a grant serves. */
@@ -79,6 +79,8 @@ export class Grant extends LaneMember<Grant> {
   claim: Claim
   state: GrantState = 'held'
   renewing: Renewing
+  /** Whether a fixed lease is older than a third of its TTL. */
+  isAged = false
   deadlineMs: number
   baseMs: number
   ttlMs: number

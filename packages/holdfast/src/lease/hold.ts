@@ -155,14 +155,17 @@ export class Hold implements Forgettable, Enterable {
     return this.#signal !== undefined || this.busy
   }
 
-  onRenewal(): void {
+  /** From now on user code may forget it. */
+  onAge(): void {
     const { services, grant } = this
-    // Any other lease ends by itself.
-    if (this.isInUse || grant.renewing !== 'regular' || this.#maxHold) return
+    if (this.isInUse || !this.open) return
     services.leases.delete(this.#place)
     this.#weak = new WeakLease(this, services, grant, this.#returner)
     this.#place = this.#weak.place
     grant.holder = this.#weak
+    if (!this.#maxHold) return
+    this.#maxHold.cancel()
+    this.#maxHold = this.#weak.watchMaxHold(this.endsMs - ANNOUNCE_EARLY_MS)
   }
 
   assertHeld(): void {
@@ -289,11 +292,11 @@ export class Hold implements Forgettable, Enterable {
   #watchMaxHold(): void {
     const { clock } = this.services.runtime
     const atMs = this.endsMs - ANNOUNCE_EARLY_MS
-    this.#maxHold = new DeadlineTimer(clock, atMs, () => this.#overstay())
+    this.#maxHold = new DeadlineTimer(clock, atMs, () => this.overstay())
   }
 
   /** Ends the lease and its renewals. The lock is free when the holder lets go or the TTL ends. */
-  #overstay(): void {
+  overstay(): void {
     const { runtime, renewals } = this.services
     renewals.stopRenewing(this.grant)
     if (this.grant.isOpen) this.grant.state = 'overstayed'

@@ -65,7 +65,7 @@ export class RenewalScheduler {
 
   add(grant: Grant): void {
     const leadMs =
-      grant.renewing === 'regular'
+      grant.renewing === 'regular' || !grant.isAged
         ? grant.ttlMs / 3
         : grant.ttlMs - marginMs(grant.ttlMs) - ANNOUNCE_EARLY_MS
     let lane = this.#lanes.get(leadMs)
@@ -194,6 +194,8 @@ export class RenewalScheduler {
     }
     const isDoubted = grant.clocksDisagree(this.#runtime.clockOffsetMs(nowMs))
     if (grant.renewing !== 'none' || isDoubted) return false
+    grant.isAged = true
+    grant.holder?.onAge()
     this.remove(grant)
     this.add(grant)
     return true
@@ -271,7 +273,7 @@ export class RenewalScheduler {
     this.remove(grant)
     if (!grant.isOpen) return
     grant.openRenewals += 1
-    grant.holder?.onRenewal()
+    grant.holder?.onAge()
     const retryAfterMs = Math.min(LONGEST_RETRY_MS, Math.max(grant.ttlMs / 6, 25))
     grant.retryAtMs = sentMs + retryAfterMs
     grant.unanswered = this.#unanswered.add(grant)
