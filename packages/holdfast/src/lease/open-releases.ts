@@ -1,9 +1,9 @@
 /**
  * The releases that a `run` does not wait for (`awaitRelease: false`).
  *
- * A later attempt of this client for the same lock leaves when they are answered. A store may send
- * requests over several connections, and an attempt that overtook the release would find the lock
- * busy.
+ * A later attempt of this client for the same lock leaves behind them. A store with one ordered
+ * connection (the trait `ordered`) gets it at once. Any other store gets it when they are answered:
+ * an attempt that overtook the release would find the lock busy.
  */
 import { atTickEndOf, type Clock } from '../clock/clock.js'
 import type { ReleaseOutcome } from './withdrawals.js'

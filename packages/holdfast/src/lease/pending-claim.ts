@@ -50,6 +50,12 @@ export class PendingClaim implements Retryable, AttemptStatus {
   #state: ClaimState = UNSENT
   /** Answers to attempts that left before may be about a grant that is over. */
   #trustedFromMs = -Infinity
+  /**
+   * The open release of this client behind which the first attempt has left. A broken connection
+   * may have changed their order. So an attempt that finds the lock taken before the release is
+   * answered counts only if a second one after the answer finds the same.
+   */
+  behind: Promise<unknown> | undefined
   /** Made when the claim has to wait. */
   #wakeUps: WakeUps | undefined
 
@@ -256,6 +262,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
   /** The lock is busy, and the store keeps no queue: attempts again ever more slowly. */
   #poll(sent: SentAttempt, holderRemainingMs: number | undefined): void {
     if (!this.#terms.enqueue) {
+      if (this.#waitsForRelease()) return
       this.#end()
       this.#listener.done(undefined)
       return
@@ -266,6 +273,15 @@ export class PendingClaim implements Retryable, AttemptStatus {
     const [shortestMs, longestMs] = runtime.store.traits.pollRangeMs
     const pollMs = Math.min(longestMs, shortestMs * 1.5 ** (attempted.polls - 1))
     this.#attemptAfter(Math.min(runtime.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
+  }
+
+  /** Attempts again once the release is answered behind which the first attempt has left. */
+  #waitsForRelease(): boolean {
+    const release = this.behind
+    this.behind = undefined
+    if (!release || this.#services.releases.of(this.lock) === undefined) return false
+    this.startAfter(release)
+    return true
   }
 
   #attemptAfter(delayMs: number | undefined): void {
@@ -295,6 +311,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
     if (this.isOver || sent.claim.id !== this.#claim.id || !this.#log.isOpen(sent.sentMs)) return
     const { runtime, retries, withdrawals } = this.#services
     const error = runtime.asLockError(caught, this.lock, 'the attempt')
+    if (error.code === 'LOCK_MISMATCH' && this.#waitsForRelease()) return
     if (this.#terms.enqueue && isRetryable(error)) {
       retries.add(this, error)
       this.#listener.failing?.(this.#log.noteFailed(sent.claim, sent.sentMs, error))

@@ -30,7 +30,7 @@ export function startClaim(
   const failure = terms.enqueue ? retries.failureOf(template.lock) : undefined
   if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
   const release = services.releases.of(template.lock)
-  if (release)
+  if (release && runtime.store.traits.ordered !== true)
     return new PendingClaim(services, template, terms, listener, claim).startAfter(release)
   let answer: MaybePromise<AttemptResult>
   try {
@@ -43,6 +43,7 @@ export function startClaim(
   const sent = { claim, sentMs, offsetMs }
   if ('then' in answer || answer.outcome !== 'granted' || answer.alreadyGranted) {
     const pending = new PendingClaim(services, template, terms, listener, claim)
+    if (release) pending.behind = release
     pending.follow(sent, answer)
     return pending.isOver ? undefined : pending
   }

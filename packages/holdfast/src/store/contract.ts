@@ -325,6 +325,12 @@ export interface Traits {
   readonly adopt: boolean
   readonly steal: boolean
   readonly inspect: boolean
+  /**
+   * The requests of one client for a lock are decided in the order in which they left, unless a
+   * connection broke. An attempt then leaves behind a release that is not answered yet. Default
+   * false.
+   */
+  readonly ordered?: boolean
   /** The pause between two attempts without a queue or a wake-up: [shortest, longest]. */
   readonly pollRangeMs: readonly [number, number]
   /** The TTLs that the store grants unchanged, in milliseconds: [shortest, longest]. */

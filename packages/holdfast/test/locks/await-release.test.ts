@@ -6,8 +6,8 @@ import { makeWorld, outcomeOf, type World } from '../support/world.js'
 
 const LATENCY_MS = 100
 
-function slowWorld(): World {
-  const world = makeWorld()
+function slowWorld(ordered = false): World {
+  const world = makeWorld(1, undefined, ordered)
   world.wire.latencyMs = LATENCY_MS
   return world
 }
@@ -144,6 +144,67 @@ describe('a later attempt of the client for the same lock', () => {
     const startedMs = world.clock.monotonicMs()
     await world.clock.until(locks.mutex('b').acquire())
     expect(world.clock.monotonicMs() - startedMs).toBe(2)
+  })
+})
+
+describe('on a store that keeps the order of requests, a later attempt', () => {
+  test.each(['cohort', 'fifo'] as const)('does not wait for the answer (%s)', async (fairness) => {
+    const world = slowWorld(true)
+    const locks = world.client({ awaitRelease: false, fairness })
+    const mutex = locks.mutex('a')
+    const runs = async (): Promise<void> => {
+      for (let round = 0; round < 5; round += 1) await mutex.run(() => 1)
+    }
+    expect(await durationOf(world, runs)).toBe(5 * 2 * LATENCY_MS)
+    expect(await durationOf(world, () => mutex.tryAcquire())).toBe(2 * LATENCY_MS)
+  })
+
+  test('that overtook the release attempts again behind its answer', async () => {
+    const world = slowWorld(true)
+    const locks = world.client({ awaitRelease: false })
+    await world.clock.until(run(locks)())
+    world.wire.latencyMs = 1
+    const lease = await world.clock.until(locks.mutex('a').tryAcquire())
+    expect(lease?.held).toBe(true)
+    expect(world.wire.sent.map(({ verb }) => verb)).toEqual([
+      'attempt',
+      'withdraw',
+      'attempt',
+      'attempt',
+    ])
+  })
+
+  test('for another number of permits that overtook the release is not refused', async () => {
+    const world = slowWorld(true)
+    const locks = world.client({ awaitRelease: false })
+    await world.clock.until(locks.semaphore('s', { permits: 2 }).run(() => 1))
+    world.wire.latencyMs = 1
+    const other = locks.semaphore('s', { permits: 3 })
+    expect((await world.clock.until(other.tryAcquire()))?.held).toBe(true)
+  })
+
+  test('finds a lock that another client took busy', async () => {
+    const world = slowWorld(true)
+    const locks = world.client({ awaitRelease: false })
+    await world.clock.until(run(locks)())
+    const other = world.direct().mutex('a').acquire()
+    const found = locks.mutex('a').tryAcquire()
+    expect(await world.clock.until(found)).toBeUndefined()
+    expect((await world.clock.until(other)).held).toBe(true)
+  })
+
+  test('that a caller gives up meanwhile leaves no claim behind', async () => {
+    const world = slowWorld(true)
+    const locks = world.client({ awaitRelease: false })
+    await world.clock.until(run(locks)())
+    world.wire.latencyMs = 1
+    const controller = new AbortController()
+    const gone = outcomeOf(locks.mutex('a').tryAcquire({ signal: controller.signal }))
+    await world.clock.advance(10)
+    controller.abort('enough')
+    expect(await gone).toEqual({ error: 'enough' })
+    await world.clock.advance(10_000)
+    expect(await world.direct().inspect()).toEqual([])
   })
 })
 

@@ -33,13 +33,16 @@ export interface World {
   direct(options?: LocksOptions): Locks
 }
 
-/** @param tombstonesPerLock how many claims that ended each lock remembers */
-export function makeWorld(seed = 1, tombstonesPerLock = 100_000): World {
+/**
+ * @param tombstonesPerLock how many claims that ended each lock remembers
+ * @param ordered what the store behind the wire declares
+ */
+export function makeWorld(seed = 1, tombstonesPerLock = 100_000, ordered = false): World {
   const clock = new VirtualClock()
   const random = new SeededRandom(seed)
   const store = memoryStore({ clock, tombstonesPerLock })
   const wire: Wire = { latencyMs: 1, timeoutMs: 5000, fate: () => 'deliver', sent: [] }
-  const far = behindWire(store, wire, clock)
+  const far = behindWire(store, wire, clock, ordered)
   return {
     clock,
     store,
@@ -52,7 +55,7 @@ export function makeWorld(seed = 1, tombstonesPerLock = 100_000): World {
   }
 }
 
-function behindWire(store: Store, wire: Wire, clock: VirtualClock): Store {
+function behindWire(store: Store, wire: Wire, clock: VirtualClock, ordered: boolean): Store {
   const travel = (): Promise<void> =>
     new Promise((resolve) => void clock.timer(wire.latencyMs, resolve))
 
@@ -82,7 +85,7 @@ function behindWire(store: Store, wire: Wire, clock: VirtualClock): Store {
 
   return {
     name: 'remote memory',
-    traits: store.traits,
+    traits: { ...store.traits, ordered },
     attempt: (claim, options) => ask('attempt', claim, () => store.attempt(claim, options)),
     renew: (renewals) => ask('renew', renewals, () => store.renew(renewals)),
     withdraw: (claim) => ask('withdraw', claim, () => store.withdraw(claim)),
