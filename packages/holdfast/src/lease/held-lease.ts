@@ -104,6 +104,11 @@ export class HeldLease extends Hold implements WriteLease {
     grant.keptUntilMs = clock.monotonicMs() + ms
   }
 
+  /** Lets a release free the lock at once again. */
+  stopKeeping(): void {
+    this.grant.keptUntilMs = 0
+  }
+
   #assertDowngradable(): void {
     const { name, kind } = this
     const { store } = this.services.runtime

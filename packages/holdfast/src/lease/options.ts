@@ -100,7 +100,8 @@ export interface RunOptions extends AcquireOptions, Pick<LockOptions, 'awaitRele
   /**
    * How long the lock stays taken after the grant, in milliseconds, also when the work ends earlier
    * or the process exits. The lease is then fixed: it is not renewed, and `ttlMs` (at least a
-   * little more than this) is the longest time that the work may take. ZooKeeper refuses it.
+   * little more than this) is the longest time that the work may take. `renew: true` is refused
+   * with it. ZooKeeper refuses it always.
    */
   readonly atLeastMs?: number
 }
@@ -128,11 +129,7 @@ export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
 
 export const WAIT_KEYS: KnownKeys<WaitOptions> = { waitMs: 1, signal: 1 }
 export const ACQUIRE_KEYS: KnownKeys<AcquireOptions> = { ...WAIT_KEYS, ...TERM_KEYS }
-
-/** The options of a `run` of several locks. */
-export type MultiRunOptions = Omit<RunOptions, 'atLeastMs'>
-export const MULTI_RUN_KEYS: KnownKeys<MultiRunOptions> = { ...ACQUIRE_KEYS, awaitRelease: 1 }
-export const RUN_KEYS: KnownKeys<RunOptions> = { ...MULTI_RUN_KEYS, atLeastMs: 1 }
+export const RUN_KEYS: KnownKeys<RunOptions> = { ...ACQUIRE_KEYS, awaitRelease: 1, atLeastMs: 1 }
 
 /** The settings of a lock that a call may replace. */
 const TERM_NAMES = ['awaitRelease', ...(Object.keys(TERM_KEYS) as (keyof LeaseTerms)[])] as const

@@ -31,28 +31,69 @@ export async function runAtLeast<T>(
   work: (lease: HeldLease) => T | PromiseLike<T>,
   options: RunOptions,
 ): Promise<T> {
-  const { store } = client.runtime
   const { lock } = template
   checkKeys('run', options, RUN_KEYS, { lock })
   const { atLeastMs, waitMs, signal } = options
+  const fixed = fixedSettings(client, lock, settings, options)
+  const { ttlMs } = fixed
+  const wait = {
+    ...(waitMs === undefined ? {} : { waitMs }),
+    ...(signal === undefined ? {} : { signal }),
+  }
+  return new Acquirer(client, { ...template, ttlMs }, fixed).run(async (lease) => {
+    await lease.keepTaken(atLeastMs as number)
+    // The requests took time: `lease.run` checks again that the lease is held.
+    return lease.run(() => work(lease))
+  }, wait)
+}
+
+/**
+ * Returns the settings of a fixed lease that lasts for longer than `atLeastMs`.
+ * @throws LockUsageError or UnsupportedLockError when the lock cannot be kept that long.
+ */
+export function fixedSettings(
+  client: Client,
+  lock: string,
+  settings: LockSettings,
+  options: RunOptions,
+): LockSettings {
+  const { store } = client.runtime
+  const { atLeastMs, renew } = options
   checkDuration('atLeastMs', atLeastMs, { min: 1 })
   assertKeeps(store, lock)
+  const own = callSettings(options, settings, store) ?? settings
+  if (renew === true) {
+    throw new LockUsageError(
+      `run of "${lock}" with atLeastMs takes a fixed lease, so renew: true makes no sense. Leave it out, and choose a ttlMs in which the work ends.`,
+      { lock },
+    )
+  }
   if (frameOf(client, lock)) {
     throw new LockUsageError(
       `run of "${lock}" with atLeastMs takes a lease of its own, and this context holds one. Call it outside.`,
       { lock },
     )
   }
-  const own = callSettings(options, settings, store) ?? settings
   const ttlMs = Math.max(own.ttlMs, Math.ceil(atLeastMs * LONGER_BY) + LONGER_BY_MS)
-  const fixed = lockSettings({ ttlMs, renew: false }, own, store)
-  const wait = {
-    ...(waitMs === undefined ? {} : { waitMs }),
-    ...(signal === undefined ? {} : { signal }),
+  return lockSettings({ ttlMs, renew: false }, own, store)
+}
+
+/**
+ * Makes all locks stay taken for `ms` from now on, or none of them. Renews the fixed leases first:
+ * the first ones are as old as the wait for the last one.
+ */
+export async function keepAllTaken(leases: readonly HeldLease[], ms: number): Promise<void> {
+  try {
+    await allSettled(leases.map((lease) => lease.renew()))
+    await allSettled(leases.map((lease) => lease.keepTaken(ms)))
+  } catch (error) {
+    for (const lease of leases) lease.stopKeeping()
+    throw error
   }
-  return new Acquirer(client, { ...template, ttlMs }, fixed).run(async (lease) => {
-    await lease.keepTaken(atLeastMs)
-    // The requests took time: `lease.run` checks again that the lease is held.
-    return lease.run(() => work(lease))
-  }, wait)
+}
+
+/** Waits for all, and then throws the first failure. */
+async function allSettled(steps: readonly Promise<void>[]): Promise<void> {
+  for (const step of await Promise.allSettled(steps))
+    if (step.status === 'rejected') throw step.reason
 }

@@ -74,6 +74,11 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
   }
 
   /** @internal */
+  get settings(): LockSettings {
+    return this.#settings
+  }
+
+  /** @internal */
   get failure(): LockError | undefined {
     return this.#acquirer.failure
   }

@@ -9,14 +9,16 @@ import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
 import {
   ACQUIRE_KEYS,
   checkWait,
-  MULTI_RUN_KEYS,
+  RUN_KEYS,
   type AcquireOptions,
-  type MultiRunOptions,
+  type RunOptions,
 } from '../lease/options.js'
 import { checkKeys } from '../options/known-keys.js'
 import type { Lease, RenewOptions } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
+import type { HeldLease } from '../lease/held-lease.js'
 import { INSPECT } from '../store/with-json.js'
+import { fixedSettings, keepAllTaken } from './at-least.js'
 import { BasicLock, type Lockable } from './lock.js'
 
 /** How long to wait before all are taken again when one was lost on the way, in milliseconds. */
@@ -50,7 +52,11 @@ export interface MultiLease extends AsyncDisposable {
 export interface MultiLock {
   /** The full names, in the order in which they are taken. */
   readonly names: readonly string[]
-  run<T>(work: (lease: MultiLease) => T | PromiseLike<T>, options?: MultiRunOptions): Promise<T>
+  /**
+   * Runs `work` under all locks. Throws as `run` of one lock does. With `atLeastMs` all stay taken
+   * for at least that long after the last of them was granted.
+   */
+  run<T>(work: (lease: MultiLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
   acquire(options?: AcquireOptions): Promise<MultiLease>
   tryAcquire(options?: AcquireOptions): Promise<MultiLease | undefined>
 }
@@ -62,9 +68,9 @@ export function multi(client: Client, locks: readonly Lockable[]): MultiLock {
 class SortedMultiLock implements MultiLock {
   readonly names: readonly string[]
   readonly #client: Client
-  readonly #locks: readonly Lockable[]
+  readonly #locks: readonly BasicLock<Lease>[]
 
-  constructor(client: Client, locks: readonly Lockable[]) {
+  constructor(client: Client, locks: readonly BasicLock<Lease>[]) {
     this.#client = client
     this.#locks = locks
     this.names = locks.map((lock) => lock.name)
@@ -72,22 +78,26 @@ class SortedMultiLock implements MultiLock {
 
   async run<T>(
     work: (lease: MultiLease) => T | PromiseLike<T>,
-    options: MultiRunOptions = {},
+    options: RunOptions = {},
   ): Promise<T> {
     if (typeof work !== 'function')
       throw new LockUsageError('run of a multi-lock needs a function to call.')
-    checkKeys('run', options, MULTI_RUN_KEYS)
+    checkKeys('run', options, RUN_KEYS)
+    const terms = this.#locks.map((lock) => this.#termsOf(lock, options))
+    const { atLeastMs } = options
     const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
     const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
     let begun = false
-    const begin = (lease: MultiLease): T | PromiseLike<T> => {
+    const begin = async (lease: MultiLease): Promise<T> => {
+      if (atLeastMs !== undefined)
+        await keepAllTaken(lease.leases as unknown as readonly HeldLease[], atLeastMs)
       lease.assertHeld()
       begun = true
       return work(lease)
     }
     for (;;) {
       try {
-        return await this.#enter(begin, untilMs, options)
+        return await this.#enter(begin, untilMs, terms)
       } catch (error) {
         if (begun) throw error
         if (error instanceof LockTimeoutError) throw timeoutOf(waitMs, error)
@@ -106,23 +116,31 @@ class SortedMultiLock implements MultiLock {
    * loss.
    */
   #enter<T>(
-    begin: (lease: MultiLease) => T | PromiseLike<T>,
+    begin: (lease: MultiLease) => Promise<T>,
     untilMs: number,
-    options: MultiRunOptions,
+    terms: readonly RunOptions[],
     leases: readonly Lease[] = [],
   ): Promise<T> {
     const lock = this.#locks[leases.length]
-    if (!lock) return (async () => begin(new HeldMultiLease(leases)))()
+    if (!lock) return begin(new HeldMultiLease(leases))
     const inside = (lease: Lease): Promise<T> =>
-      this.#enter(begin, untilMs, options, [...leases, lease])
-    return lock.run(inside, this.#withRest(options, untilMs))
+      this.#enter(begin, untilMs, terms, [...leases, lease])
+    return lock.run(inside, this.#withRest(terms[leases.length] as RunOptions, untilMs))
+  }
+
+  /** With `atLeastMs` each lock is taken with a fixed lease, and kept once all are there. */
+  #termsOf(lock: BasicLock<Lease>, options: RunOptions): RunOptions {
+    const { atLeastMs, ...terms } = options
+    if (atLeastMs === undefined) return terms
+    const { ttlMs } = fixedSettings(this.#client, lock.name, lock.settings, options)
+    return { ...terms, ttlMs, renew: false }
   }
 
   /**
    * With what is left of the wait. A caller that names no end of it waits through a short outage
    * only.
    */
-  #withRest(options: MultiRunOptions, untilMs: number): MultiRunOptions {
+  #withRest(options: RunOptions, untilMs: number): RunOptions {
     if (untilMs === Infinity) return options
     return { ...options, waitMs: Math.max(0, untilMs - this.#client.runtime.clock.monotonicMs()) }
   }
@@ -294,10 +312,10 @@ function timeoutOf(waitMs: number, error: LockTimeoutError): LockTimeoutError {
   return new LockTimeoutError(waitMs, { lock, store, holders, cause: error })
 }
 
-function sorted(client: Client, locks: readonly Lockable[]): Lockable[] {
+function sorted(client: Client, locks: readonly Lockable[]): BasicLock<Lease>[] {
   if (!Array.isArray(locks) || locks.length === 0)
     throw new LockUsageError('multi needs an array of at least one lock.')
-  const byName = new Map<string, Lockable>()
+  const byName = new Map<string, BasicLock<Lease>>()
   for (const lock of locks as readonly unknown[]) {
     if (!(lock instanceof BasicLock)) {
       throw new LockUsageError(
@@ -317,7 +335,7 @@ function sorted(client: Client, locks: readonly Lockable[]): Lockable[] {
         lock: lock.name,
       })
     }
-    byName.set(lock.name, lock as Lockable)
+    byName.set(lock.name, lock as BasicLock<Lease>)
   }
   // By code units: the same order on every machine and in every locale.
   return [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lock]) => lock)

@@ -1,8 +1,9 @@
 /** Runs after which the lock stays taken: `run(fn, { atLeastMs })` and `oncePerTick`. */
 import assert from 'node:assert/strict'
+import type { MultiLease } from 'holdfast'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
-import { expectError } from '../../expect.js'
+import { codeOf, expectError, outcomeOf } from '../../expect.js'
 import { keeps, mustNotRun } from '../../needs.js'
 
 export const atLeast = new Group('at least', [keeps])
@@ -72,6 +73,38 @@ atLeast.test('a lease of a caller that waited is kept as well', async (context) 
   await assertFreeAt(context, grantedMs + atLeastMs - 1)
 })
 
+atLeast.test('several locks as one are kept from the last grant on', async (context) => {
+  const { time } = context
+  const [one, two] = [await context.locks(), await context.locks()]
+  const atLeastMs = keptMs(context)
+  const last = await one.mutex(context.name('z')).acquire()
+  const both = two.multi([two.mutex(context.name('z')), two.mutex(context.name())])
+  const work = (lease: MultiLease): number => {
+    assert.ok(lease.remainingMs >= atLeastMs, 'the end of the process would free a lock')
+    return time.nowMs()
+  }
+  const waiting = context.later(both.run(work, { atLeastMs, ttlMs: atLeastMs }))
+  await time.pass(1_200)
+  await last.release()
+  const grantedMs = await time.within(waiting, 2_000 + context.slackMs, 'both locks')
+  await two.close()
+  assert.equal(await one.mutex(context.name('z')).tryAcquire(), undefined)
+  await assertFreeAt(context, grantedMs + atLeastMs - 1)
+})
+
+atLeast.test('several locks that were never all there are not kept', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const last = await one.mutex(context.name('z')).acquire()
+  const both = two.multi([two.mutex(context.name('z')), two.mutex(context.name())])
+  const options = { atLeastMs: 60_000, waitMs: 50 }
+  const late = outcomeOf(both.run(mustNotRun, options))
+  await context.time.pass(50)
+  assert.equal(codeOf(await context.soon(late)), 'LOCK_TIMEOUT')
+  const lease = await context.soon(one.mutex(context.name()).acquire())
+  assert.equal(await lease.release(), 'released')
+  assert.equal(await last.release(), 'released')
+})
+
 atLeast.test('one of two replicas works in a tick', async (context) => {
   const [one, two] = [await context.locks(), await context.locks({ label: 'second replica' })]
   const options = { atLeastMs: keptMs(context) }
@@ -87,11 +120,17 @@ atLeast.test('atLeastMs that makes no sense is refused', async (context) => {
   const mutex = locks.mutex(context.name())
   for (const atLeastMs of [0, -1, NaN, Infinity, '5' as unknown as number]) {
     await expectError('LOCK_USAGE', () => mutex.run(mustNotRun, { atLeastMs }))
+    await expectError('LOCK_USAGE', () => locks.multi([mutex]).run(mustNotRun, { atLeastMs }))
     await expectError('LOCK_USAGE', () =>
       locks.oncePerTick(context.name(), mustNotRun, { atLeastMs }),
     )
   }
+  const renewed = { atLeastMs: 100, renew: true }
+  await expectError('LOCK_USAGE', () => mutex.run(mustNotRun, renewed))
+  await expectError('LOCK_USAGE', () => locks.multi([mutex]).run(mustNotRun, renewed))
   await mutex.run(async () => {
+    const multi = locks.multi([mutex])
+    await expectError('LOCK_USAGE', () => multi.run(mustNotRun, { atLeastMs: 100 }))
     await expectError('LOCK_USAGE', () => mutex.run(() => undefined, { atLeastMs: 100 }))
   })
 })
