@@ -48,6 +48,7 @@ const TRAITS: Traits = {
   adopt: true,
   steal: true,
   inspect: true,
+  ordered: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
   ttlRangeMs: [1, LONGEST_TTL_MS],
 }

@@ -68,6 +68,7 @@ export class SequencedStore<S extends PortSession> implements Store {
       adopt: port.adopts,
       steal: true,
       inspect: true,
+      ordered: port.keepsOrder,
       pollRangeMs: DEFAULT_POLL_RANGE_MS,
       ttlRangeMs,
     }
