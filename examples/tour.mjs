@@ -2,12 +2,15 @@
 // node examples/tour.mjs /tmp/tour, or node examples/tour.mjs redis://localhost
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createLocks } from 'holdfast'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createLocks, onLockEvent } from 'holdfast'
 import { openStore } from 'holdfast/url'
 
 const [where = '.'] = process.argv.slice(2)
 const url = /^\w+:/.test(where) ? where : `embedded:${join(where, 'locks')}`
-const locks = createLocks(await openStore(url), { label: 'tour', namespace: `tour-${process.pid}` })
+const store = await openStore(url)
+const locks = createLocks(store, { label: 'tour', namespace: `tour-${process.pid}` })
 const show = (what, ...values) => console.log(`${what}:`, ...values)
 
 show('the store answers', (await locks.ping()).latencyMs > 0)
@@ -25,6 +28,31 @@ const handle = await lease.export()
 await locks.renewHandle(handle)
 const adopted = await order.adopt(handle)
 show('adopted with its token', adopted.token === lease.token, await adopted.release())
+
+// A run that does not wait for the answer to its release.
+const next = (event) => new Promise((resolve) => void onLockEvent(event, resolve))
+const released = next('released')
+await locks.mutex('quick').run(() => 'sent', { awaitRelease: false })
+show('released behind the run', (await released).outcome)
+
+// The answer to a renewal is late: the lease is at risk, and safe when it comes.
+const renew = store.renew.bind(store)
+store.renew = (...renewals) => pause(400).then(() => renew(...renewals))
+const slow = await locks.mutex('slow').acquire({ ttlMs: 900 })
+const answers = ['at-risk', 'safe'].map(next)
+await pause(1_200)
+show('at risk', (await answers[0]).lock === slow.name)
+show('safe again', (await answers[1]).lock === slow.name, await slow.release())
+store.renew = renew
+
+// A lease whose handle is gone is announced, and kept.
+setFlagsFromString('--expose-gc')
+const forgotten = next('forgotten')
+await locks.mutex('lost').acquire({ ttlMs: 900 })
+const collectGarbage = runInNewContext('gc')
+const collecting = setInterval(() => collectGarbage(), 50)
+show('forgotten', (await forgotten).lock.split(':').at(-1))
+clearInterval(collecting)
 
 // A signal that leaves time to stop while the lock is still held.
 const print = await order.acquire({ ttlMs: 1_000, renew: false, abortBeforeMs: 300 })
