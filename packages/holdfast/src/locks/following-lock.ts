@@ -1,10 +1,11 @@
 /** A semaphore's lock that uses the capacity in force: `onMismatch: 'follow'`. */
-import { LockUsageError } from '../errors.js'
+import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/lease.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
 import { BasicLock } from './lock.js'
+import { timeoutOf } from './timeout-of.js'
 
 /** How often one call follows: another client may change the capacity between two attempts. */
 const FOLLOWS = 8
@@ -40,7 +41,8 @@ export class FollowingLock extends BasicLock<Lease> {
   }
 
   override tryAcquire(options?: AcquireOptions): Promise<Lease | undefined> {
-    return this.#follow(options, (lock, rest) => lock.tryAcquire(rest))
+    const { waitMs = 0 } = options ?? {}
+    return this.#follow(options, (lock, rest) => lock.tryAcquire(rest), undefined, waitMs)
   }
 
   override adopt(handle: string): Promise<Lease> {
@@ -52,6 +54,7 @@ export class FollowingLock extends BasicLock<Lease> {
     options: O | undefined,
     use: Use<T, O | undefined>,
     mayFollow = (): boolean => true,
+    waitMs = options?.waitMs ?? this.client.waitLimits.waitMs,
   ): Promise<T> {
     const { clock } = this.client.runtime
     const startedMs = clock.monotonicMs()
@@ -62,14 +65,15 @@ export class FollowingLock extends BasicLock<Lease> {
       try {
         return await use(new BasicLock<Lease>(this.client, template, this.#settings), rest)
       } catch (error) {
+        if (error instanceof LockTimeoutError && follows > 0 && mayFollow())
+          throw timeoutOf(waitMs, error)
         const inForce = this.#capacityIn(error)
         if (inForce === undefined || follows === FOLLOWS || !mayFollow()) throw error
         capacity = inForce
       }
-      if (options?.waitMs !== undefined) {
-        const goneMs = clock.monotonicMs() - startedMs
-        rest = { ...options, waitMs: Math.max(0, options.waitMs - goneMs) }
-      }
+      if (waitMs === Infinity) continue
+      const goneMs = clock.monotonicMs() - startedMs
+      rest = { ...(options as O), waitMs: Math.max(0, waitMs - goneMs) }
     }
   }
 

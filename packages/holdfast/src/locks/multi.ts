@@ -20,6 +20,7 @@ import type { HeldLease } from '../lease/held-lease.js'
 import { INSPECT } from '../store/with-json.js'
 import { fixedSettings, keepAllTaken } from './at-least.js'
 import { BasicLock, type Lockable } from './lock.js'
+import { timeoutOf } from './timeout-of.js'
 
 /** How long to wait before all are taken again when one was lost on the way, in milliseconds. */
 const AGAIN_MS = 10
@@ -305,11 +306,6 @@ async function undoOnError<T>(leases: readonly Lease[], step: () => Promise<T>):
     for (const lease of leases.toReversed()) await lease[Symbol.asyncDispose]()
     throw error
   }
-}
-
-function timeoutOf(waitMs: number, error: LockTimeoutError): LockTimeoutError {
-  const { lock = '', store, holders } = error
-  return new LockTimeoutError(waitMs, { lock, store, holders, cause: error })
 }
 
 function sorted(client: Client, locks: readonly Lockable[]): BasicLock<Lease>[] {
