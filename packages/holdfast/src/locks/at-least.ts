@@ -32,6 +32,7 @@ export async function runAtLeast<T>(
   options: RunOptions,
 ): Promise<T> {
   const { lock } = template
+  assertWork('run', lock, work)
   checkKeys('run', options, RUN_KEYS, { lock })
   const { atLeastMs, waitMs, signal } = options
   const fixed = fixedSettings(client, lock, settings, options)
@@ -45,6 +46,12 @@ export async function runAtLeast<T>(
     // The requests took time: `lease.run` checks again that the lease is held.
     return lease.run(() => work(lease))
   }, wait)
+}
+
+/** @throws LockUsageError before the lock is taken, which would keep it for a while. */
+export function assertWork(call: string, lock: string, work: unknown): void {
+  if (typeof work === 'function') return
+  throw new LockUsageError(`${call} of "${lock}" needs a function to call.`, { lock })
 }
 
 /**

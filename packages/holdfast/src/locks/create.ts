@@ -21,12 +21,20 @@ import { shownAs } from '../store/with-json.js'
 import { checkName, checkText, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
 import { transaction } from '../transaction/transaction.js'
+import { assertWork } from './at-least.js'
 import { oncePerTick, TICK_KEYS, type TickOptions, type TickResult } from './once-per-tick.js'
 import { closeClient, useStore, type CloseOptions } from './close.js'
 import type { Election } from './election.js'
 import { LockElection } from './lock-election.js'
 import type { Lockable } from './lock.js'
-import { findLock, lockWithJson, pingStore, unsupported, type PingOptions } from './look-up.js'
+import {
+  assertOpenFor,
+  findLock,
+  lockWithJson,
+  pingStore,
+  unsupported,
+  type PingOptions,
+} from './look-up.js'
 import { multi, type MultiLock } from './multi.js'
 import { mutex, type Mutex } from './mutex.js'
 import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
@@ -163,6 +171,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   async function inspect(options: InspectOptions = {}): Promise<readonly LockInfo[]> {
     if (!store.traits.inspect) throw unsupported(store, 'inspect')
     const { prefix, limit } = checkInspect(options)
+    assertOpenFor(client.runtime, 'inspect')
     const found: LockInfo[] = []
     let cursor: string | undefined
     do {
@@ -208,6 +217,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       const { atLeastMs, ...rest } = options
       checkDuration('atLeastMs', atLeastMs, { min: 1 })
       const full = named(name)
+      assertWork('oncePerTick', full, work)
       return oncePerTick(mutex(client, full, rest), () => holders(full), work, atLeastMs)
     },
     inspect,
@@ -216,6 +226,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       if (!store.traits.steal) throw unsupported(store, 'steal')
       const how = checkSteal(options)
       const lock = named(name)
+      client.runtime.assertOpen(lock)
       const stolen = await store.steal(lock, how)
       // Holders of this client, and the callers behind them, need not wait for the next renewal.
       const own = client.leases.values().filter((lease) => lease.name === lock)

@@ -3,7 +3,7 @@ import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { onAbort } from '../lease/abort-listeners.js'
 import type { Client } from '../lease/client.js'
 import type { WaitOptions } from '../lease/options.js'
-import type { ClaimTemplate } from '../lease/runtime.js'
+import type { ClaimTemplate, Runtime } from '../lease/runtime.js'
 import { limitsOf } from '../lease/caller-wait.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import type { LockInfo, Store } from '../store/contract.js'
@@ -67,12 +67,7 @@ export async function pingStore(
   checkKeys('ping', options, PING_KEYS)
   const { signal } = limitsOf(lock, options, waitLimits)
   const { store, clock } = runtime
-  if (runtime.closed) {
-    throw new LockUsageError(
-      'ping was called after locks.close(). Make a new client with createLocks.',
-      { code: 'LOCKS_CLOSED', store: store.name },
-    )
-  }
+  assertOpenFor(runtime, 'ping')
   const startedMs = clock.monotonicMs()
   try {
     await untilAborted(findLock(store, lock), signal)
@@ -80,6 +75,15 @@ export async function pingStore(
     throw signal?.aborted ? signal.reason : runtime.asLockError(error, lock, 'the ping')
   }
   return { latencyMs: clock.monotonicMs() - startedMs }
+}
+
+/** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
+export function assertOpenFor({ closed, store }: Runtime, call: string): void {
+  if (!closed) return
+  throw new LockUsageError(
+    `${call} was called after locks.close(). Make a new client with createLocks.`,
+    { code: 'LOCKS_CLOSED', store: store.name },
+  )
 }
 
 /** Settles as `promise` does, or rejects with the reason of the signal. */

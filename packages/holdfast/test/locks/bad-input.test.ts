@@ -275,3 +275,28 @@ describe('options', () => {
     expect(await outcomeOf(lease.downgrade())).toHaveProperty('error.code', 'LOCK_USAGE')
   })
 })
+
+test('work that is no function is refused before its lock is taken', async () => {
+  const atLeastMs = 60_000
+  const mutex = locks.mutex('no work')
+  const work = 'work' as unknown as () => number
+  for (const call of [
+    () => mutex.run(work, { atLeastMs }),
+    () => locks.multi([mutex]).run(work, { atLeastMs }),
+    () => locks.oncePerTick('no work', work, { atLeastMs }),
+  ]) {
+    const outcome = await outcomeOf<unknown>(call())
+    expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(outcome).toHaveProperty('error.message', expect.stringContaining('needs a function'))
+  }
+  const lease = await mutex.tryAcquire()
+  expect(await lease?.release()).toBe('released')
+})
+
+test('inspect and steal of a closed client are refused', async () => {
+  const client = createLocks(memoryStore())
+  await client.close()
+  for (const call of [() => client.inspect(), () => client.steal('a')]) {
+    expect(await outcomeOf<unknown>(call())).toHaveProperty('error.code', 'LOCKS_CLOSED')
+  }
+})
