@@ -35,7 +35,7 @@ await build({
   entryPoints: {
     holdfast: join(dist, 'main.js'),
     'holdfast-servers': join(dist, 'servers.js'),
-    'holdfast-commands': join(dist, 'commands/others.js'),
+    'holdfast-commands': join(dist, 'commands/loaded-later.js'),
   },
   splitting: true,
   chunkNames: 'common-[hash]',
@@ -51,11 +51,11 @@ await build({
   banner: { js: 'const HERE=require("node:url").pathToFileURL(__filename).href;' },
   // A run uses little of these modules, and Node takes long to load them.
   alias: {
-    'node:crypto': join(dist, 'light/crypto.js'),
-    'node:fs/promises': join(dist, 'light/fs-promises.js'),
-    'node:timers/promises': join(dist, 'light/timers-promises.js'),
+    'node:crypto': join(dist, 'fast-start/crypto.js'),
+    'node:fs/promises': join(dist, 'fast-start/fs-promises.js'),
+    'node:timers/promises': join(dist, 'fast-start/timers-promises.js'),
   },
-  inject: [join(dist, 'light/performance.js')],
+  inject: [join(dist, 'fast-start/performance.js')],
   // The other bundle opens the stores on servers, so this import is never reached.
   external: [...common.external, '*/servers.js'],
 })

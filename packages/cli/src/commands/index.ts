@@ -5,7 +5,7 @@
 import type { Command } from './command.js'
 import { command as run } from './run.js'
 
-type Other = keyof typeof import('./others.js')
+type Other = keyof typeof import('./loaded-later.js')
 export type CommandName = 'run' | Other
 
 interface Entry {
@@ -14,7 +14,7 @@ interface Entry {
 }
 
 function other(name: Other, about: string): Entry {
-  return { about, load: async () => (await import('./others.js'))[name] }
+  return { about, load: async () => (await import('./loaded-later.js'))[name] }
 }
 
 export const COMMANDS: Readonly<Record<CommandName, Entry>> = {

@@ -16,7 +16,7 @@ import { execute, type Execution } from './execute.js'
 import { InterruptedError, unlessAborted, type Departure } from './interrupted.js'
 import type { LockSettings, RunSettings } from './settings.js'
 import type { LockStatus, RunStatus } from './status.js'
-import { stay } from './stay.js'
+import { keepLock } from './keep-lock.js'
 import { StoreContact } from './store-contact.js'
 import { refuseToWaitForOneself, reportWait } from './waiting.js'
 
@@ -124,7 +124,7 @@ async function work(context: RunContext, lease: Lease, grantedMs: number): Promi
   const execution = await execute({ lease, settings, env, signals, heldMs: heldMs() })
   settle(status, execution)
   if (!execution.askedToEnd)
-    await stay(lease, settings.atLeastMs - heldMs(), signals, settings.json)
+    await keepLock(lease, settings.atLeastMs - heldMs(), signals, settings.json)
 }
 
 function settle(status: RunStatus, { status: command, ended, loss }: Execution): void {

@@ -5,9 +5,9 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ExitStatus } from '../exit-codes.js'
-import { startGate, type Gate } from './gate.js'
+import { startGate, type Gate } from './command-gate.js'
 import { Guardian } from './guardian.js'
-import { groupOf, type RecordedGroup } from './identity.js'
+import { groupOf, type RecordedGroup } from './process-group.js'
 import { lookUp, type ProcessInfo } from './processes.js'
 import { killAll, mayOutlive, membersOf, signalAll, signalCommand, type Target } from './target.js'
 

@@ -1,6 +1,6 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { startGate } from '../../dist/supervise/gate.js'
+import { startGate } from '../../dist/supervise/command-gate.js'
 import { shellSafeEnv } from '../../dist/supervise/shell-env.js'
 import { driver } from '../support/driver.js'
 import { Box } from '../support/holdfast.js'

@@ -56,12 +56,12 @@ export class Acquirer {
     // Only claims that are alike may pass a lease on: the next holder inherits its TTL.
     const key = `${template.kind}/${template.capacity}/${template.ttlMs}/${template.lock}`
     const passesOn = exclusive && settings.renew
-    const { cohorts, fifoQueues, separateQueues } = client
+    const { cohorts, fifoQueues, noHandOffQueues } = client
     this.#isShared = passesOn && settings.fairness === 'cohort'
     this.#queueKey = passesOn ? key : `${template.weight}/${key}`
     if (this.#isShared) this.#queues = cohorts
     else if (passesOn) this.#queues = fifoQueues
-    else this.#queues = separateQueues[settings.renew ? 'renewed' : 'fixed']
+    else this.#queues = noHandOffQueues[settings.renew ? 'renewed' : 'fixed']
     this.#alone = { returnGrant: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 

@@ -23,7 +23,7 @@ import { OUTAGE_LIMIT_MS } from './outage.js'
 import { QueueRegistry } from './queue-registry.js'
 import { RenewalScheduler } from './renewal-scheduler.js'
 import { Runtime } from './runtime.js'
-import { SeparateQueue } from './separate-queue.js'
+import { NoHandOffQueue } from './no-hand-off-queue.js'
 import type { OpenLease, Services } from './services.js'
 import type { WaitLimits } from './caller-wait.js'
 import { WaiterLimit } from './waiter-limit.js'
@@ -45,7 +45,7 @@ export class Client implements Services {
   readonly waiters: WaiterLimit
   readonly cohorts: QueueRegistry<Cohort>
   readonly fifoQueues: QueueRegistry<FifoQueue>
-  readonly separateQueues: Readonly<Record<'renewed' | 'fixed', QueueRegistry<SeparateQueue>>>
+  readonly noHandOffQueues: Readonly<Record<'renewed' | 'fixed', QueueRegistry<NoHandOffQueue>>>
 
   /** @throws LockUsageError when an option makes no sense. */
   constructor(store: Store, options: LocksOptions) {
@@ -72,9 +72,9 @@ export class Client implements Services {
     this.renewals = new RenewalScheduler(this.runtime, this.withdrawals)
     this.cohorts = new QueueRegistry((template) => new Cohort(this, template))
     this.fifoQueues = new QueueRegistry((template) => new FifoQueue(this, template))
-    this.separateQueues = {
-      renewed: new QueueRegistry((template) => new SeparateQueue(this, template, true)),
-      fixed: new QueueRegistry((template) => new SeparateQueue(this, template, false)),
+    this.noHandOffQueues = {
+      renewed: new QueueRegistry((template) => new NoHandOffQueue(this, template, true)),
+      fixed: new QueueRegistry((template) => new NoHandOffQueue(this, template, false)),
     }
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePorts } from '@holdfast/servers/service'
 import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
-import { Frames } from '../../dist/stores/sequenced/frames.js'
+import { MessageSplitter } from '../../dist/stores/sequenced/message-splitter.js'
 import { Reader, Writer } from '../../dist/stores/zookeeper/wire/jute.js'
 import { getData, remove } from '../../dist/stores/zookeeper/wire/messages.js'
 import { after } from './support/world.js'
@@ -17,10 +17,10 @@ describe('messages', () => {
   test('are put together out of any pieces', () => {
     const bytes = Buffer.concat(['', 'one', 'two'.repeat(1000), '🔒'].map(framed))
     for (const size of [1, 2, 3, 5, 7, 1000, bytes.length]) {
-      const frames = new Frames()
+      const splitter = new MessageSplitter()
       const texts: string[] = []
       for (let at = 0; at < bytes.length; at += size)
-        texts.push(...read(frames.take(bytes.subarray(at, at + size))))
+        texts.push(...read(splitter.take(bytes.subarray(at, at + size))))
       expect(texts).toEqual(['', 'one', 'two'.repeat(1000), '🔒'])
     }
   })
@@ -29,7 +29,7 @@ describe('messages', () => {
     for (const length of [-1, 0x7fff_ffff]) {
       const bytes = Buffer.alloc(4)
       bytes.writeInt32BE(length)
-      expect(() => new Frames().take(bytes)).toThrow(RangeError)
+      expect(() => new MessageSplitter().take(bytes)).toThrow(RangeError)
     }
   })
 

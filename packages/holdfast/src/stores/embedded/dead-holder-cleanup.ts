@@ -72,7 +72,7 @@ export class DeadHolderCleanup {
    * ended its claims.
    */
   async endIfDead(lock: string, address: SocketAddress): Promise<boolean> {
-    // A missing socket proves no death. But another store, or our own upkeep, may have cleaned up
+    // A missing socket proves no death. But another store, or our own cleanup, may have cleaned up
     // since we read the row. It ended the claims before it removed the socket, so another attempt
     // finds the lock as it is, and harms no live holder.
     if (!(await this.#socket.isDead(address))) return !existsSync(address.socket)

@@ -35,7 +35,7 @@ import type { Machine } from './machine.js'
 import { explain, type OpenedDatabase } from './schema.js'
 import { WakeupSocket } from './wakeup-socket.js'
 import type { Promotion } from './transaction.js'
-import { Upkeep } from './upkeep.js'
+import { FolderCleanup } from './folder-cleanup.js'
 
 const TRAITS: Traits = {
   fencing: true,
@@ -67,7 +67,7 @@ export class EmbeddedStore implements Store {
   readonly #files: LockFiles
   readonly #socket: WakeupSocket
   readonly #deadHolders: DeadHolderCleanup
-  readonly #upkeep: Upkeep
+  readonly #cleanup: FolderCleanup
   readonly #watchers = new Map<string, WakeListener>()
   /** The locks that claims of ours wait for, and how many. */
   readonly #interests = new Map<string, number>()
@@ -85,7 +85,7 @@ export class EmbeddedStore implements Store {
       onDeath: (address) => void this.#deadHolders.takeOver(address),
     })
     this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#socket, this.#interests)
-    this.#upkeep = new Upkeep(folder, machine, this.#socket, async (dead) => {
+    this.#cleanup = new FolderCleanup(folder, machine, this.#socket, async (dead) => {
       const address = await this.#files.findStation(dead.id)
       await this.#deadHolders.takeOver({
         ...dead,
@@ -198,7 +198,7 @@ export class EmbeddedStore implements Store {
     if (this.#closed) return
     this.#closed = true
     this.#deadHolders.close()
-    await this.#upkeep.close()
+    await this.#cleanup.close()
     await Promise.all(this.#files.all.map((file) => file.unregister(this.#socket.id)))
     this.#files.close()
     this.#socket.close()
@@ -264,7 +264,7 @@ export class EmbeddedStore implements Store {
    * our socket, too.
    */
   async #moveIn(file: LockFile): Promise<void> {
-    this.#upkeep.begin(file)
+    this.#cleanup.begin(file)
     try {
       const inode = await this.#socket.listen()
       if (inode === this.#inode) return

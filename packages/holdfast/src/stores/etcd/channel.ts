@@ -6,7 +6,7 @@
  * library of gRPC, with its resolvers, balancers and filters; and a lock is two requests.
  */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
-import { Frames } from '../sequenced/frames.js'
+import { MessageSplitter } from '../sequenced/message-splitter.js'
 import { DEADLINE_EXCEEDED, GrpcFailure, INTERNAL, readStatus, UNAVAILABLE } from './grpc.js'
 import { parseEndpoint, type EtcdOptions } from './options.js'
 
@@ -127,7 +127,7 @@ export class Channel {
       ...(token === undefined ? {} : { token }),
       ...(needsLeader ? { hasleader: 'true' } : {}),
     })
-    const frames = new Frames(LENGTH_AT)
+    const splitter = new MessageSplitter(LENGTH_AT)
     let status: GrpcFailure | 'ok' | undefined
     stream.on('response', (headers) => {
       this.#heard += 1
@@ -137,7 +137,7 @@ export class Channel {
     stream.on('data', (bytes: Buffer) => {
       this.#heard += 1
       try {
-        for (const message of frames.take(bytes)) listener.message(message)
+        for (const message of splitter.take(bytes)) listener.message(message)
       } catch (error) {
         stream.destroy(error as Error)
       }

@@ -1,6 +1,6 @@
 /** What went wrong in etcd, and what that means for us. */
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
-import { isUnreached } from '../sequenced/unreached.js'
+import { isUnreachable } from '../sequenced/is-unreachable.js'
 import {
   CANCELLED,
   DEADLINE_EXCEEDED,
@@ -31,7 +31,7 @@ export function isWorthAnotherMember(error: unknown): boolean {
 
 /** Whether the member took no connection, so that nothing was sent. */
 export function isDown(error: unknown): boolean {
-  return isUnreached(statusOf(error))
+  return isUnreachable(statusOf(error))
 }
 
 /**

@@ -16,7 +16,7 @@ import type {
 } from '../sequenced/port.js'
 import { Batches } from './batches.js'
 import type { Connection } from './connection.js'
-import { enter } from './entering.js'
+import { enter } from './enter-queue.js'
 import { asLockError, isRefusal } from './failures.js'
 import { listQueues } from './listing.js'
 import { goneKey, queueOf } from './keys.js'
@@ -24,8 +24,8 @@ import { grantLease, Graveyard, type EtcdSession } from './leases.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import { QueueReads } from './queue-reads.js'
 import { QuorumReads } from './reads.js'
-import { Slots } from './slots.js'
-import { beforeOperations, MOST_BEFORE, standingFrom } from './standing.js'
+import { EntryKeys } from './entry-keys.js'
+import { beforeOperations, MOST_BEFORE, standingFrom } from './predecessor-reads.js'
 import { decodeValue, encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
@@ -49,7 +49,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly keepsOrder = false
   readonly #connection: Connection
   readonly #batches: Batches
-  readonly #slots = new Slots()
+  readonly #entryKeys = new EntryKeys()
   /**
    * Claims whose entry a lost request may make once more, by the key of the word that they are
    * gone.
@@ -78,12 +78,12 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     data: EntryData,
     sessions: EnterSessions<EtcdSession>,
   ): Promise<EnterResult> {
-    const key = this.#slots.take(claim)
+    const key = this.#entryKeys.take(claim)
     const unclear = this.#connection.unclear
     const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)
     let result: EnterResult
     try {
-      const isCrowded = this.#slots.used(claim) > CROWD
+      const isCrowded = this.#entryKeys.used(claim) > CROWD
       result = await enter(
         run,
         claim,
@@ -98,7 +98,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
       result = { outcome: 'refused', error: asLockError(error) }
     } finally {
       if (this.#connection.unclear !== unclear) {
-        this.#slots.abandon()
+        this.#entryKeys.abandon()
         this.#doubted.add(goneKey(claim))
       }
     }
@@ -182,7 +182,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
       await this.leave({ ...claim, key: place, number })
       return decoded.data
     }
-    this.#slots.release(claim)
+    this.#entryKeys.release(claim)
     return undefined
   }
 
@@ -248,7 +248,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   /** Its entry is gone for certain, and none will be made. */
   #forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
     this.#doubted.delete(goneKey(claim))
-    this.#slots.release(claim)
+    this.#entryKeys.release(claim)
   }
 
   #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {

@@ -15,7 +15,7 @@ import {
   type PostgresJs,
   type Row,
 } from './pools.js'
-import { checkTransform, untransformed } from './untransformed.js'
+import { checkTransform, rawRows } from './raw-rows.js'
 
 /** A client that a pool of `pg` lends. `release` with an error ends it. */
 interface PgPoolClient {
@@ -69,7 +69,7 @@ class PostgresJsClient implements Client {
   query({ name, text, values }: PgStatement): Promise<readonly Row[]> {
     // The library's types do not admit plain strings as parameters of a query as text.
     const pending = this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })
-    return untransformed(this.#sql, text, pending)
+    return rawRows(this.#sql, text, pending)
   }
 
   async script(text: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import { EntryReader } from './entry-reader.js'
 import type { PortSession, SequencedPort } from './port.js'
-import { Neighbours } from './neighbours.js'
+import { LocalHandOffs } from './local-hand-offs.js'
 import { Records } from './claim-record.js'
 import { EntryRemover } from './entry-remover.js'
 import { Sessions } from './session.js'
@@ -13,7 +13,7 @@ export class StoreContext<S extends PortSession> {
   readonly port: SequencedPort<S>
   readonly clock: Clock
   readonly records = new Records<S>()
-  readonly neighbours = new Neighbours()
+  readonly localHandOffs = new LocalHandOffs()
   readonly sessions: Sessions<S>
   readonly reader: EntryReader
   readonly removing: EntryRemover<S>

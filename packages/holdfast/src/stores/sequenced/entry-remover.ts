@@ -10,7 +10,7 @@
 import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EntryReader } from './entry-reader.js'
-import type { Neighbours } from './neighbours.js'
+import type { LocalHandOffs } from './local-hand-offs.js'
 import type { PortSession, SequencedPort } from './port.js'
 import type { EntryData } from './entry.js'
 import { wantsAll } from './queue-rule.js'
@@ -33,7 +33,7 @@ export interface RemoverContext<S extends PortSession> {
   readonly clock: Clock
   readonly reader: EntryReader
   readonly records: Records<S>
-  readonly neighbours: Neighbours
+  readonly localHandOffs: LocalHandOffs
 }
 
 export class EntryRemover<S extends PortSession> {
@@ -113,14 +113,14 @@ export class EntryRemover<S extends PortSession> {
   }
 
   async #leave(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): Promise<WithdrawOutcome> {
-    const { port, records, neighbours } = this.#context
+    const { port, records, localHandOffs } = this.#context
     const { entry, claim, grant } = queueEntry
     const leave = (): Promise<boolean> => port.leave(entry)
     // A claim that was not withdrawn is removed after its end: a later withdrawal is too late.
     const held = record.withdrawn ? queueEntry.outcome : 'absent'
     try {
       const removed = await (grant && wantsAll(claim)
-        ? neighbours.leave(entry.key, leave)
+        ? localHandOffs.leave(entry.key, leave)
         : leave())
       if (record.outcome) return record.outcome
       const outcome = removed || (await this.#wasDoneBefore(queueEntry)) ? held : 'absent'

@@ -4,7 +4,7 @@
  * A waiter watches only what can let it in, and looks again, at itself too, before it believes
  * that it holds: a session that ended unnoticed takes its entries with it, and a waiter that only
  * counts those before it would find itself first in a queue it has left. Only when this client
- * itself has handed the lock over is there no need to look (`neighbours.ts`).
+ * itself has handed the lock over is there no need to look (`local-hand-offs.ts`).
  */
 import {
   HEARTBEATS_TO_LIVE,
@@ -159,15 +159,15 @@ export class QueueWaiter<S extends PortSession> {
       queueEntry.stopWatching()
       void this.#moved(record, queueEntry)
     }
-    const { port, neighbours } = this.#context
+    const { port, localHandOffs } = this.#context
     const stopStanding = onlyGone
-      ? neighbours.stand(watched, {
+      ? localHandOffs.register(watched, {
           go: () => this.#handedOver(record, queueEntry),
           readAgain: moved,
         })
       : undefined
     const watch = port.watch({ predecessors, moment, onlyGone, waits }, () => {
-      if (!neighbours.isLeaving(watched)) moved()
+      if (!localHandOffs.isLeaving(watched)) moved()
     })
     queueEntry.watch = {
       close: () => {

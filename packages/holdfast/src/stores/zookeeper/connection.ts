@@ -6,7 +6,7 @@
  */
 import { connect, type Socket } from 'node:net'
 import { TickQueue } from '../../collections/tick-queue.js'
-import { Frames } from '../sequenced/frames.js'
+import { MessageSplitter } from '../sequenced/message-splitter.js'
 import { Reader } from './wire/jute.js'
 import { helloFrame, readWelcome, type Welcome } from './wire/messages.js'
 
@@ -24,17 +24,22 @@ export interface ConnectionListener {
 export class Connection {
   readonly welcome: Welcome
   readonly #socket: Socket
-  readonly #frames: Frames
+  readonly #splitter: MessageSplitter
   #listener: ConnectionListener | undefined
   /** The messages that came before there was a listener. */
   readonly #early: Buffer[]
-  readonly #unsent = new TickQueue<Buffer>((frames) => this.#write(frames))
+  readonly #unsent = new TickQueue<Buffer>((requests) => this.#write(requests))
   #ended = false
   #broken: Error | undefined
 
-  private constructor(socket: Socket, frames: Frames, welcome: Welcome, early: Buffer[]) {
+  private constructor(
+    socket: Socket,
+    splitter: MessageSplitter,
+    welcome: Welcome,
+    early: Buffer[],
+  ) {
     this.#socket = socket
-    this.#frames = frames
+    this.#splitter = splitter
     this.welcome = welcome
     this.#early = early
     for (const event of ['connect', 'data', 'error', 'close']) socket.removeAllListeners(event)
@@ -56,7 +61,7 @@ export class Connection {
   ): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = connect(server.port, server.host)
-      const frames = new Frames()
+      const splitter = new MessageSplitter()
       const fail = (error: Error): void => {
         clearTimeout(timer)
         socket.destroy()
@@ -69,10 +74,10 @@ export class Connection {
       socket.on('connect', () => void socket.write(helloFrame(session, lastZxid)))
       socket.on('data', (bytes: Buffer) => {
         try {
-          const [first, ...early] = frames.take(bytes)
+          const [first, ...early] = splitter.take(bytes)
           if (!first) return
           clearTimeout(timer)
-          resolve(new Connection(socket, frames, readWelcome(new Reader(first)), early))
+          resolve(new Connection(socket, splitter, readWelcome(new Reader(first)), early))
         } catch (error) {
           fail(
             new Error(`it does not greet as ZooKeeper does: ${(error as Error).message}`, {
@@ -101,14 +106,14 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  #write(frames: readonly Buffer[]): void {
+  #write(splitter: readonly Buffer[]): void {
     if (this.#ended) return
-    const [first] = frames
-    this.#socket.write(first && frames.length === 1 ? first : Buffer.concat(frames))
+    const [first] = splitter
+    this.#socket.write(first && splitter.length === 1 ? first : Buffer.concat(splitter))
   }
 
   #take(bytes: Buffer): void {
-    this.#tell(() => this.#frames.take(bytes))
+    this.#tell(() => this.#splitter.take(bytes))
   }
 
   #tell(messages: () => readonly Buffer[]): void {

@@ -1,7 +1,7 @@
 /** Finding a server that takes a session, among those of an ensemble. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, type Server } from './connection.js'
-import { isUnreached } from '../sequenced/unreached.js'
+import { isUnreachable } from '../sequenced/is-unreachable.js'
 import type { Ensemble } from './options.js'
 import type { Welcome } from './wire/messages.js'
 
@@ -47,7 +47,7 @@ export async function findServer(
       }
     } catch (error) {
       why = failureOf(server, error)
-      if (isUnreached(error)) down.add(index)
+      if (isUnreachable(error)) down.add(index)
       else down.delete(index)
       if ((tries + 1) % servers.length !== 0) continue
     }

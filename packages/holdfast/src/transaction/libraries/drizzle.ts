@@ -9,7 +9,7 @@ import {
 } from '../database.js'
 import { checkedTransactions } from '../open-transaction.js'
 import { hearBreaks } from './pg.js'
-import { untilOver } from './until-over.js'
+import { runUntilTransactionEnds } from './run-until-transaction-ends.js'
 
 /** What `db.transaction` gives to its callback. */
 export interface DrizzleTransaction {
@@ -40,7 +40,7 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
   return checkedTransactions({
     dialect,
     // Below it may be `postgres`.
-    transaction: (work) => untilOver((boxed) => db.transaction(boxed), work),
+    transaction: (work) => runUntilTransactionEnds((boxed) => db.transaction(boxed), work),
     query: async (tx, sql, values) => drizzleSession(tx).query(sql, values),
   })
 }
@@ -50,7 +50,7 @@ export function drizzleSession(tx: DrizzleTransaction): SqlSession {
     dialect: drizzleDialect(tx),
     query: async (sql, values) => rowsOf(await tx.execute(written(sql, values) as never)),
     savepoint: (work) =>
-      untilOver(
+      runUntilTransactionEnds(
         (boxed) => (tx as never as WithNested).transaction(boxed),
         (nested: DrizzleTransaction) => work(drizzleSession(nested)),
         tx,

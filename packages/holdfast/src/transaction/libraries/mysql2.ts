@@ -2,7 +2,7 @@
 import { LockUsageError } from '../../errors.js'
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
 import { checkedTransactions } from '../open-transaction.js'
-import { Access, revocable } from './revocable.js'
+import { Access, revocableHandle } from './revocable-handle.js'
 
 /** Makes rows objects of values, for any settings of the pool. The pool's own casts remain. */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
@@ -37,7 +37,7 @@ export function mysqlTransactions<C extends MysqlTransaction>(
       try {
         await connection.query({ sql: 'start transaction' })
         try {
-          const result = await work(revocable(connection, access, KEPT))
+          const result = await work(revocableHandle(connection, access, KEPT))
           access.end()
           await connection.query({ sql: 'commit' })
           broken = false

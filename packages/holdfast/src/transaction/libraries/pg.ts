@@ -6,7 +6,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
-import { Access, revocable, targetOf } from './revocable.js'
+import { Access, revocableHandle, targetOf } from './revocable-handle.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */
 export interface PgTransaction {
@@ -39,7 +39,7 @@ export function pgTransactions<C extends PgTransaction>(
       try {
         await client.query('begin')
         try {
-          const result = await work(revocable(client, access, KEPT))
+          const result = await work(revocableHandle(client, access, KEPT))
           access.end()
           const { command } = await client.query('commit')
           broken = false

@@ -1,6 +1,6 @@
 /** Transactions of `postgres` (postgres.js). */
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
-import { untilOver } from './until-over.js'
+import { runUntilTransactionEnds } from './run-until-transaction-ends.js'
 
 /** What `sql.begin` gives to its callback. */
 export interface PostgresJsTransaction {
@@ -24,7 +24,7 @@ export function postgresJsTransactions<Tx extends PostgresJsTransaction>(
   checkHandle(sql, 'An instance of postgres', 'begin')
   return {
     dialect: 'postgres',
-    transaction: (work) => untilOver((boxed) => sql.begin(boxed), work),
+    transaction: (work) => runUntilTransactionEnds((boxed) => sql.begin(boxed), work),
     query: (tx, text, values) => postgresJsSession(tx).query(text, values),
   }
 }
@@ -36,7 +36,7 @@ export function postgresJsSession(tx: PostgresJsTransaction): SqlSession {
     // A failed statement aborts the transaction, caught or not, unless it failed in a savepoint of
     // the library's own.
     savepoint: (work) =>
-      untilOver(
+      runUntilTransactionEnds(
         (boxed) => (tx as never as WithSavepoint).savepoint(boxed),
         (inner: PostgresJsTransaction) => work(postgresJsSession(inner)),
         tx,

@@ -7,7 +7,7 @@ import { checkName } from '../../store/names.js'
 import type { SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout } from '../failures.js'
-import { inTurn } from './in-turn.js'
+import { oneAtATime } from './one-at-a-time.js'
 import { adviceOn, withinWait } from './within-wait.js'
 
 export interface AdvisoryLockOptions {
@@ -39,12 +39,12 @@ export async function advisoryLock(
   const waitMs = checkWait(options.waitMs, Infinity)
   const advice = adviceOn(waitMs)
   if (waitMs === 0) {
-    if (await inTurn(tx, () => attempt(session, name, options))) return
+    if (await oneAtATime(tx, () => attempt(session, name, options))) return
     throw new LockTimeoutError(waitMs, { lock: name, advice })
   }
   const take = `select pg_advisory_xact_lock${suffix(options)}($1::text::bigint)::text as done`
   try {
-    await inTurn(tx, () =>
+    await oneAtATime(tx, () =>
       withinWait(session, waitMs, (inner) => inner.query(take, [advisoryKey(name)])),
     )
   } catch (error) {
@@ -62,7 +62,7 @@ export async function tryAdvisoryLock(
 ): Promise<boolean> {
   checkKeys('tryAdvisoryLock', options, TRY_KEYS)
   const session = checked(tx, name)
-  return inTurn(tx, () => attempt(session, name, options))
+  return oneAtATime(tx, () => attempt(session, name, options))
 }
 
 /**

@@ -9,7 +9,7 @@ import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout, isWaitTimeout } from '../failures.js'
-import { inTurn } from './in-turn.js'
+import { oneAtATime } from './one-at-a-time.js'
 import {
   CREATE_KEYS,
   createChecked,
@@ -56,7 +56,7 @@ export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
   checkArguments('lockRow', row, options, LOCK_ROW_KEYS)
   const session = sessionOf(tx)
   const waitMs = checkWait(options.waitMs, Infinity)
-  return inTurn(tx, () => lockWithin<Row, Tx>(session, row, options, waitMs))
+  return oneAtATime(tx, () => lockWithin<Row, Tx>(session, row, options, waitMs))
 }
 
 async function lockWithin<Row, Tx>(
@@ -112,7 +112,7 @@ export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
 ): Promise<Row | undefined> {
   checkArguments('tryLockRow', row, options, TRY_KEYS)
   const session = sessionOf(tx)
-  return inTurn(tx, async () => {
+  return oneAtATime(tx, async () => {
     const key = await prepared(session, row, options.create)
     return lockNow<Row>(session, key, options.create !== undefined)
   })

@@ -1,5 +1,5 @@
 /** Batches of requests: the procedure that clients call, and the general path of each request. */
-import { COMMIT, ROLLBACK } from './ends.js'
+import { COMMIT, ROLLBACK } from './commit-and-rollback.js'
 
 /**
  * Applies requests in their order, on locks whose rows are locked: all of them, or those at the

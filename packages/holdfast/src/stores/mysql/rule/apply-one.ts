@@ -1,6 +1,6 @@
 /** The fast path for a single request. */
 import { SOLE_COLUMNS } from './apply-fast.js'
-import { COMMIT, ROLLBACK } from './ends.js'
+import { COMMIT, ROLLBACK } from './commit-and-rollback.js'
 
 const IS_SOLE_HOLDER = 'name = a_name and not listed and sole_id = a_id and sole_expires_us > v_now'
 

@@ -1,5 +1,5 @@
 /** Wake-ups, the deletion of expired tombstones, and the list of locks in use. */
-import { COMMIT, ROLLBACK } from './ends.js'
+import { COMMIT, ROLLBACK } from './commit-and-rollback.js'
 
 /**
  * Wakes clients. Each client sleeps in a statement that contains its channel, and this procedure

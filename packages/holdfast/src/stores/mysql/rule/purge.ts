@@ -10,7 +10,7 @@
  * its own. It skips rows that another session has locked. A session that waits for a deleted row
  * finds it gone and inserts it again.
  */
-import { COMMIT, ROLLBACK } from './ends.js'
+import { COMMIT, ROLLBACK } from './commit-and-rollback.js'
 
 export const PURGE_LOCKS = /* sql */ `
 create procedure if not exists holdfast_purge_locks_v1(in a_days double, in a_limit int)

@@ -7,7 +7,7 @@ import type {
 } from '../clients.js'
 import { mapAddress } from './address-map.js'
 import { ioRedisTransport } from './ioredis.js'
-import { retryMs } from './repeatedly.js'
+import { retryMs } from './retry-until-done.js'
 import { watchShared } from './shared-state.js'
 import type {
   Address,

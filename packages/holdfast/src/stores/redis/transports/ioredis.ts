@@ -2,7 +2,7 @@
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { inDatabase, isInDatabase, selectedBy } from './ioredis-database.js'
-import { repeatedly, retryMs } from './repeatedly.js'
+import { retryUntilDone, retryMs } from './retry-until-done.js'
 import { watchShared } from './shared-state.js'
 import type {
   ChannelConnection,
@@ -74,7 +74,7 @@ function listen(
   subscriber.on('close', () => stop?.())
   subscriber.on('ready', () => {
     stop?.()
-    stop = repeatedly(subscribe, (error) => listener.refused(error))
+    stop = retryUntilDone(subscribe, (error) => listener.refused(error))
   })
   return {
     close() {

@@ -4,7 +4,7 @@
  * own.
  */
 import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../clients.js'
-import { repeatedly } from './repeatedly.js'
+import { retryUntilDone } from './retry-until-done.js'
 import { watchShared } from './shared-state.js'
 import type {
   ChannelConnection,
@@ -130,7 +130,7 @@ function listen(
     if (closed) await client.unsubscribe(channel, onMessage)
     else listener.listening()
   }
-  const stop = repeatedly(subscribe, (error) => listener.refused(error))
+  const stop = retryUntilDone(subscribe, (error) => listener.refused(error))
   return {
     close() {
       closed = true

@@ -2,7 +2,7 @@
 import type { NodeRedisClient, NodeRedisDuplicate } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { destroy, directWire, duplicateOnce, type Wire } from './node-redis-wire.js'
-import { repeatedly, retryMs } from './repeatedly.js'
+import { retryUntilDone, retryMs } from './retry-until-done.js'
 import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
 
 /** @param wire the way to the server, where it is not that of the client */
@@ -56,7 +56,7 @@ function listen(
     subscriber = client.duplicate({ socket: { ...socket, reconnectStrategy: retryMs } })
     await subscribe(subscriber, channel, listener)
   }
-  const stop = repeatedly(begin, (error) => listener.refused(error))
+  const stop = retryUntilDone(begin, (error) => listener.refused(error))
   return {
     close() {
       stop()

@@ -10,7 +10,7 @@ import { systemRandom } from '../../clock/clock.js'
 import type { Claim, ClaimRef } from '../../store/contract.js'
 import { entryPrefix } from './keys.js'
 
-interface Slot {
+interface EntryKey {
   readonly key: string
   readonly prefix: string
   readonly number: number
@@ -23,11 +23,11 @@ interface Pool {
   used: number
 }
 
-export class Slots {
+export class EntryKeys {
   /** Begins all keys that may be used again. */
   #name = systemRandom.id()
   readonly #pools = new Map<string, Pool>()
-  readonly #taken = new Map<string, Slot>()
+  readonly #taken = new Map<string, EntryKey>()
 
   /** The key of a claim's entry: the same one until it is released. */
   take(claim: Claim): string {
@@ -38,9 +38,9 @@ export class Slots {
     this.#pools.set(prefix, pool)
     const number = pool.free.pop() ?? pool.next++
     pool.used += 1
-    const slot = { key: `${prefix}${this.#name}-${number}`, prefix, number, name: this.#name }
-    this.#taken.set(idOf(claim), slot)
-    return slot.key
+    const entryKey = { key: `${prefix}${this.#name}-${number}`, prefix, number, name: this.#name }
+    this.#taken.set(idOf(claim), entryKey)
+    return entryKey.key
   }
 
   /** How many entries of this client have, or are about to have, keys in the queue of a claim. */
@@ -50,14 +50,14 @@ export class Slots {
 
   /** The entry of this claim is gone for certain, or was never made. */
   release(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
-    const slot = this.#taken.get(idOf(claim))
-    if (!slot) return
+    const entryKey = this.#taken.get(idOf(claim))
+    if (!entryKey) return
     this.#taken.delete(idOf(claim))
-    const pool = this.#pools.get(slot.prefix)
-    if (!pool || slot.name !== this.#name) return
-    pool.free.push(slot.number)
+    const pool = this.#pools.get(entryKey.prefix)
+    if (!pool || entryKey.name !== this.#name) return
+    pool.free.push(entryKey.number)
     pool.used -= 1
-    if (pool.used === 0) this.#pools.delete(slot.prefix)
+    if (pool.used === 0) this.#pools.delete(entryKey.prefix)
   }
 
   /**

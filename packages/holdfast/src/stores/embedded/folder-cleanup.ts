@@ -1,5 +1,5 @@
 /**
- * Upkeep of the folder: the sockets and rows of processes that ended without closing, and locks
+ * Cleans up the folder: the sockets and rows of processes that ended without closing, and locks
  * that are not used any more.
  *
  * Every store does a little of it, after its first lock and apart from it: no lock waits for it.
@@ -20,7 +20,7 @@ const LOOK_AT_SOCKETS = 16
 /** Between two portions of idle locks, in which others write. */
 const PAUSE_MS = 50
 
-export class Upkeep {
+export class FolderCleanup {
   readonly #folder: StateFolder
   readonly #machine: Machine
   readonly #socket: WakeupSocket

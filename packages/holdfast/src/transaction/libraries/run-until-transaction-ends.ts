@@ -5,7 +5,7 @@
  * ends. So the library never learns of that end, and sends nothing.
  */
 import { setImmediate as afterTick } from 'node:timers/promises'
-import { Access, accessOf, revocable } from './revocable.js'
+import { Access, accessOf, revocableHandle } from './revocable-handle.js'
 
 /** In a box, since the library awaits the elements of a list that is returned. */
 interface Box<T> {
@@ -18,7 +18,7 @@ interface Box<T> {
  * the transaction failed.
  * @returns what `work` does, or rejects as soon as the library does
  */
-export function untilOver<Tx extends object, T>(
+export function runUntilTransactionEnds<Tx extends object, T>(
   begin: (boxed: (tx: Tx) => Promise<Box<T>>) => Promise<unknown>,
   work: (tx: Tx) => Promise<T>,
   outer?: object,
@@ -26,7 +26,7 @@ export function untilOver<Tx extends object, T>(
   return new Promise((resolve, reject) => {
     const access = (outer && accessOf(outer)) ?? new Access()
     const boxed = async (tx: Tx): Promise<Box<T>> => {
-      const working = work(revocable(tx, access))
+      const working = work(revocableHandle(tx, access))
       await Promise.allSettled([working])
       // When the connection breaks, statements in flight fail first, and the transaction fails one
       // tick later.

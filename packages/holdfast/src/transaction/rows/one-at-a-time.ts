@@ -7,7 +7,7 @@ const tails = new WeakMap<object, Promise<unknown>>()
  * savepoint would also undo the lock of another call, and two changes of a limit of the connection
  * would not restore it.
  */
-export function inTurn<T>(tx: object, work: () => Promise<T>): Promise<T> {
+export function oneAtATime<T>(tx: object, work: () => Promise<T>): Promise<T> {
   const turn = (tails.get(tx) ?? Promise.resolve()).then(work)
   tails.set(
     tx,

@@ -11,7 +11,7 @@ import { isLeaseGone } from './failures.js'
 import { goneKey, otherShapes, queueOf, rivals } from './keys.js'
 import type { EtcdSession } from './leases.js'
 import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
-import { beforeOperations, standingFrom } from './standing.js'
+import { beforeOperations, standingFrom } from './predecessor-reads.js'
 import { decodeValue, encodeValue } from './values.js'
 
 type Run = (request: Txn) => Promise<TxnAnswer>

@@ -7,22 +7,22 @@
  * there itself: that its session lives is a matter of time, and known; the first renewal notices an
  * entry that was removed by hand.
  */
-export interface Neighbour {
+export interface LocalSuccessor {
   /** The one before it held, and has left. */
   go(): void
   /** The one before it may have left. */
   readAgain(): void
 }
 
-export class Neighbours {
+export class LocalHandOffs {
   /** The claims for all of a lock, by the key of the entry right before them. */
-  readonly #behind = new Map<string, Neighbour>()
+  readonly #behind = new Map<string, LocalSuccessor>()
   readonly #leaving = new Set<string>()
 
-  stand(key: string, neighbour: Neighbour): () => void {
-    this.#behind.set(key, neighbour)
+  register(key: string, successor: LocalSuccessor): () => void {
+    this.#behind.set(key, successor)
     return () => {
-      if (this.#behind.get(key) === neighbour) this.#behind.delete(key)
+      if (this.#behind.get(key) === successor) this.#behind.delete(key)
     }
   }
 

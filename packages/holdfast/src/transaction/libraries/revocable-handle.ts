@@ -30,7 +30,7 @@ const PROMISED = new Set<string | symbol>(['query', 'execute', 'unsafe'])
  * Returns a handle that does what `target` does until `access` ends.
  * @param kept methods that only the owner of the transaction may call, such as `release`
  */
-export function revocable<Tx extends object>(
+export function revocableHandle<Tx extends object>(
   target: Tx,
   access: Access,
   kept: readonly string[] = [],

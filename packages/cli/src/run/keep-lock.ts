@@ -7,7 +7,7 @@ import { isMessage, type Signals } from '../supervise/signals.js'
 import { after } from '../timers.js'
 
 /** Resolves when the time is over, the lock is lost, or a signal asks to end. */
-export async function stay(
+export async function keepLock(
   lease: Lease,
   ms: number,
   signals: Signals,

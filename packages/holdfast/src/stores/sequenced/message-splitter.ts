@@ -6,7 +6,7 @@ const LENGTH_BYTES = 4
 /** No answer is nearly as long: a larger number is not a length. */
 const LONGEST = 64 * 1024 * 1024
 
-export class Frames {
+export class MessageSplitter {
   readonly #lengthAt: number
   readonly #headBytes: number
   #pieces: Buffer[] = []

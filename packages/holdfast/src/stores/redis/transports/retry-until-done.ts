@@ -17,7 +17,7 @@ export function retryMs(times: number): number {
  * Repeats `work` until it has succeeded once, or until the returned function is called.
  * @param refused called with each answer of a server that refuses it
  */
-export function repeatedly(
+export function retryUntilDone(
   work: () => Promise<void>,
   refused: (error: unknown) => void,
 ): () => void {

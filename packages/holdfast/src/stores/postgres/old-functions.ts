@@ -3,7 +3,7 @@
  * `STORE_CONFIG` then, or migrates again if it may. The tables are the same, so it still
  * excludes the processes of this version.
  */
-const RETIRED = [
+const OLD_FUNCTIONS = [
   'turn_1',
   'plain_1',
   'attempt_1',
@@ -24,14 +24,14 @@ const RETIRED = [
 ]
 
 /** A loop, since `drop … if exists` sends a notice for each function that is missing. */
-export const DROP_RETIRED = /* sql */ `
+export const DROP_OLD_FUNCTIONS = /* sql */ `
 do $retired$
 declare
   v_function regprocedure;
 begin
   for v_function in
     select p.oid from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname = HOLDFAST_TEXT and p.proname in (${RETIRED.map((name) => `'${name}'`).join(', ')})
+     where n.nspname = HOLDFAST_TEXT and p.proname in (${OLD_FUNCTIONS.map((name) => `'${name}'`).join(', ')})
   loop
     execute format('drop function %s', v_function);
   end loop;

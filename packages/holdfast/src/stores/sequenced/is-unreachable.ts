@@ -1,5 +1,5 @@
 /** Error codes of the system for an address that accepts no connection: nothing was sent. */
-const UNREACHED = new Set([
+const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
   'ENETUNREACH',
@@ -10,7 +10,7 @@ const UNREACHED = new Set([
 ])
 
 /** Returns whether the error, or its cause, says that an address accepts no connection. */
-export function isUnreached(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return ('code' in error && UNREACHED.has(String(error.code))) || isUnreached(error.cause)
+  return ('code' in error && UNREACHABLE.has(String(error.code))) || isUnreachable(error.cause)
 }

@@ -39,7 +39,7 @@ export function checkTransform(sql: PostgresJs): void {
  * Resolves to the rows of a query with the names and values of the server.
  * @param text the statement, which contains each column's name in lower case
  */
-export async function untransformed(
+export async function rawRows(
   sql: PostgresJs,
   text: string,
   pending: PromiseLike<readonly unknown[]>,

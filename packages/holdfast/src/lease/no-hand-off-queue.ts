@@ -15,7 +15,7 @@ import type { GrantReturner } from './hold.js'
 import { Wait, type WaitLimits } from './caller-wait.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
-export class SeparateQueue implements GrantReturner {
+export class NoHandOffQueue implements GrantReturner {
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #callers: CallerQueue
