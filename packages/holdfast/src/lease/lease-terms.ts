@@ -18,6 +18,14 @@ export function changeTtl({ store, clock }: Runtime, grant: Grant, options: Rene
   const { ttlMs } = options
   if (ttlMs === undefined) return
   checkTtl(ttlMs, store)
+  const keptMs = grant.keptUntilMs - clock.monotonicMs()
+  if (ttlMs - marginMs(ttlMs) < keptMs) {
+    const { lock } = grant.claim
+    throw new LockUsageError(
+      `ttlMs ${ttlMs} would end the lease on "${lock}" before atLeastMs is over, in ${Math.ceil(keptMs)} ms. Choose a longer one.`,
+      { lock },
+    )
+  }
   grant.changeTtl(ttlMs, clock.monotonicMs())
 }
 

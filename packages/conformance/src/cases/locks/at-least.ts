@@ -105,6 +105,19 @@ atLeast.test('several locks that were never all there are not kept', async (cont
   assert.equal(await last.release(), 'released')
 })
 
+atLeast.test('a TTL that ends before atLeastMs is refused', async (context) => {
+  const mutex = (await context.locks()).mutex(context.name())
+  const atLeastMs = keptMs(context) + 2_000
+  await mutex.run(
+    async (lease) => {
+      await expectError('LOCK_USAGE', () => lease.renew({ ttlMs: keptMs(context) }))
+      await lease.renew({ ttlMs: 2 * atLeastMs })
+      assert.equal(lease.held, true)
+    },
+    { atLeastMs },
+  )
+})
+
 atLeast.test('one of two replicas works in a tick', async (context) => {
   const [one, two] = [await context.locks(), await context.locks({ label: 'second replica' })]
   const options = { atLeastMs: keptMs(context) }
