@@ -31,6 +31,7 @@ import { frameToReenter, refuseSelfDeadlock, runInside } from './reentrancy.js'
 import { runAndRelease } from './run-and-release.js'
 import type { ClaimTemplate } from './runtime.js'
 import { startClaim } from './start-claim.js'
+import { timeoutOf } from './timeout-of.js'
 import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
@@ -225,12 +226,7 @@ export class Acquirer {
       return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error
-      throw new LockTimeoutError(waitMs, {
-        lock: this.#template.lock,
-        store: error.store,
-        holders: error.holders,
-        cause: error,
-      })
+      throw await timeoutOf(this.#client.runtime, waitMs, error)
     }
   }
 

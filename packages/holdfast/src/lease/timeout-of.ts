@@ -3,8 +3,8 @@ import { LONG_WAIT_MS } from './holder-lookups.js'
 import type { Runtime } from './runtime.js'
 
 /**
- * Returns the timeout of a call whose last attempt had only the rest of its time. That may have been
- * too short to look for the holders.
+ * Returns the timeout of a call whose last attempt had only the rest of its time. That may have
+ * been too short to look for the holders.
  */
 export async function timeoutOf(
   runtime: Runtime,

@@ -4,8 +4,8 @@ import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/lease.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../lease/options.js'
 import type { ClaimTemplate } from '../lease/runtime.js'
+import { timeoutOf } from '../lease/timeout-of.js'
 import { BasicLock } from './lock.js'
-import { timeoutOf } from './timeout-of.js'
 
 /** How often one call follows: another client may change the capacity between two attempts. */
 const FOLLOWS = 8
@@ -66,7 +66,7 @@ export class FollowingLock extends BasicLock<Lease> {
         return await use(new BasicLock<Lease>(this.client, template, this.#settings), rest)
       } catch (error) {
         if (error instanceof LockTimeoutError && follows > 0 && mayFollow())
-          throw timeoutOf(waitMs, error)
+          throw await timeoutOf(this.client.runtime, waitMs, error)
         const inForce = this.#capacityIn(error)
         if (inForce === undefined || follows === FOLLOWS || !mayFollow()) throw error
         capacity = inForce

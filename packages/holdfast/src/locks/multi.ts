@@ -17,10 +17,10 @@ import { checkKeys } from '../options/known-keys.js'
 import type { Lease, RenewOptions } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/held-lease.js'
+import { timeoutOf } from '../lease/timeout-of.js'
 import { INSPECT } from '../store/with-json.js'
 import { fixedSettings, keepAllTaken } from './at-least.js'
 import { BasicLock, type Lockable } from './lock.js'
-import { timeoutOf } from './timeout-of.js'
 
 /** How long to wait before all are taken again when one was lost on the way, in milliseconds. */
 const AGAIN_MS = 10
@@ -101,7 +101,8 @@ class SortedMultiLock implements MultiLock {
         return await this.#enter(begin, untilMs, terms)
       } catch (error) {
         if (begun) throw error
-        if (error instanceof LockTimeoutError) throw timeoutOf(waitMs, error)
+        if (error instanceof LockTimeoutError)
+          throw await timeoutOf(this.#client.runtime, waitMs, error)
         if (
           !(error instanceof LockLostError) ||
           this.#client.runtime.clock.monotonicMs() >= untilMs
@@ -213,7 +214,8 @@ class SortedMultiLock implements MultiLock {
         try {
           return await lock.acquire(this.#withRest(options, untilMs))
         } catch (error) {
-          throw error instanceof LockTimeoutError ? timeoutOf(waitMs, error) : error
+          if (!(error instanceof LockTimeoutError)) throw error
+          throw await timeoutOf(this.#client.runtime, waitMs, error)
         }
       })
       leases.push(lease)

@@ -98,3 +98,21 @@ test('several locks, and a nested run, pass the holders on', async () => {
   expect(error.holders).toHaveLength(1)
   expect(error.waitMs).toBe(1500)
 })
+
+test('several locks, and a follower, of whose wait less than a second was left', async () => {
+  const world = makeWorld()
+  const [one, two] = [world.direct(), world.client()]
+  await one.mutex('b').acquire()
+  await one.semaphore('s', { permits: 1 }).acquire()
+  const several = two.multi([two.mutex('a'), two.mutex('b')])
+  const follower = two.semaphore('s', { permits: 2, onMismatch: 'follow' })
+  for (const wait of [
+    () => several.acquire({ waitMs: 1000 }),
+    () => several.run(() => 1, { waitMs: 1000 }),
+    () => follower.acquire({ waitMs: 1000 }),
+  ]) {
+    const error = await timeoutOf(world, wait())
+    expect(error.holders).toHaveLength(1)
+    expect(error.waitMs).toBe(1000)
+  }
+})
