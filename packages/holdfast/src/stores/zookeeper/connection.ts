@@ -106,10 +106,10 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  #write(splitter: readonly Buffer[]): void {
+  #write(requests: readonly Buffer[]): void {
     if (this.#ended) return
-    const [first] = splitter
-    this.#socket.write(first && splitter.length === 1 ? first : Buffer.concat(splitter))
+    const [first] = requests
+    this.#socket.write(first && requests.length === 1 ? first : Buffer.concat(requests))
   }
 
   #take(bytes: Buffer): void {
