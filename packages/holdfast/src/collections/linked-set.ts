@@ -13,11 +13,12 @@
  * collection.
  */
 export class Place<T> {
-  readonly value: T
-  previous: Place<T> | undefined
-  next: Place<T> | undefined
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare readonly value: T
+  declare previous: Place<T> | undefined
+  declare next: Place<T> | undefined
   /** Whether its member is in the set. */
-  taken: boolean
+  declare taken: boolean
 
   constructor(value: T, previous: Place<T> | undefined) {
     this.value = value

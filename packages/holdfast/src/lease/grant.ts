@@ -5,11 +5,12 @@
  * gives the same grant to the next lease. This file has the data and the arithmetic. What ends a
  * grant stands elsewhere: see `RenewalScheduler.lose` and `releaseGrant`.
  */
+import type { Place } from '../collections/linked-set.js'
 import type { LockLostError } from '../errors.js'
 import { invariant } from '../invariant.js'
 import type { Claim, Owner, Renewal, WaitNote } from '../store/contract.js'
 import { clocksParted, leaseEndMs } from './deadline.js'
-import { LaneMember } from './renewal-lane.js'
+import type { LaneMember, RenewalLane } from './renewal-lane.js'
 
 /** What the store answered, and the moment from which it counts. */
 export interface GrantTerms {
@@ -72,7 +73,7 @@ interface OwnTtl {
   trustedMs: number
 }
 
-export class Grant extends LaneMember<Grant> {
+export class Grant implements LaneMember<Grant> {
   readonly token: bigint
   readonly tokens: number
   readonly grantedMs: number
@@ -98,13 +99,20 @@ export class Grant extends LaneMember<Grant> {
   /** Where its holder's claim stood in the store's queue: see `Waiting.queueNumber`. */
   queueNumber: number | undefined
   queue: GrantQueue | undefined
+  // What the renewal scheduler notes: see `LaneMember`.
+  lane: RenewalLane<Grant> | undefined
+  previous: Grant | undefined
+  next: Grant | undefined
+  unanswered: Place<Grant> | undefined
+  retryAtMs = Infinity
+  openRenewals = 0
+  isAtRisk = false
   /** The TTL that a holder chose with `renew`. */
   #ownTtl: OwnTtl | undefined
   #offsetMs: number
 
   /** @param renews whether it is renewed for as long as it is held */
   constructor(claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number) {
-    super()
     invariant(terms.tokens >= 1, 'a grant has at least one token', claim.lock)
     this.claim = claim
     this.weight = claim.weight

@@ -9,20 +9,20 @@ import { invariant } from '../invariant.js'
  * What the renewal scheduler notes about a grant. Only the scheduler and its lanes use these
  * fields. They are part of the grant because an object of their own would double its garbage.
  */
-export abstract class LaneMember<Self extends LaneMember<Self>> {
+export interface LaneMember<Self extends LaneMember<Self>> {
   /** The monotonic time from which the TTL counts. */
-  abstract baseMs: number
+  readonly baseMs: number
   lane: RenewalLane<Self> | undefined
   previous: Self | undefined
   next: Self | undefined
   /** Its place among the grants whose renewal is in flight or in doubt. */
   unanswered: Place<Self> | undefined
   /** When to repeat an unanswered renewal. */
-  retryAtMs = Infinity
+  retryAtMs: number
   /** How many renewals were sent and not acknowledged. They may still reach the store. */
-  openRenewals = 0
+  openRenewals: number
   /** Whether `at-risk` was announced, and no renewal has got through since. */
-  isAtRisk = false
+  isAtRisk: boolean
 }
 
 export class RenewalLane<M extends LaneMember<M>> {

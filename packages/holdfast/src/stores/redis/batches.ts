@@ -65,7 +65,7 @@ class BatchSender {
   send(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
     if (requests.length === 1) {
-      this.#sendOne(first)
+      void this.#sendOne(first)
       return
     }
     let withdrawals = 0
@@ -94,21 +94,29 @@ class BatchSender {
 
   #sendAll(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
-    if (requests.length === 1) this.#sendOne(first)
+    if (requests.length === 1) void this.#sendOne(first)
     else if (!this.#settings.oneLockACall) this.#sendTogether(requests)
     else for (const group of byLock(requests)) this.#sendTogether(group)
   }
 
   /** Without JSON: a text to decode would be most of what one request costs the script. */
-  #sendOne(request: BatchRequest): void {
+  async #sendOne(request: BatchRequest): Promise<void> {
     const { verb, terms, claim } = request
     const { prefix, subscriptions, run } = this.#settings
     const key = keyOf(prefix, claim.lock)
     const publishTo = subscriptions.publishTo(claim.lock)
-    run(applyBatch, [key], [publishTo, verb, terms.text, claim.id, ...terms.fastArgs]).then(
-      (reply) => answer(request, reply),
-      (error: unknown) => request.failed(explain(error, claim.lock)),
-    )
+    let reply: unknown
+    try {
+      reply = await run(
+        applyBatch,
+        [key],
+        [publishTo, verb, terms.text, claim.id, ...terms.fastArgs],
+      )
+    } catch (error) {
+      request.failed(explain(error, claim.lock))
+      return
+    }
+    answer(request, reply)
   }
 
   #sendTogether(requests: readonly BatchRequest[]): void {
