@@ -23,7 +23,7 @@ const ALL = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 /** Tests in virtual time, and plain code: each keeps a core busy. All others mostly wait. */
 export const COMPUTING: readonly string[] = [
   'packages/conformance/test/**/*.test.ts',
-  ...['clock', 'collections', 'lease', 'locks', 'memory', 'sequenced', 'store'].map(
+  ...['clock', 'collections', 'lease', 'locks', 'memory', 'coordination', 'store'].map(
     (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
   ),
   ...['broken-locks', 'model', 'simulator'].map((folder) => `test/${folder}/**/*.test.ts`),

@@ -17,12 +17,12 @@ function edits(...names: readonly string[]): Edit[] {
  */
 const ALONE: readonly Edit[] = [
   {
-    file: 'stores/sequenced/session.js',
+    file: 'stores/coordination/session.js',
     find: 'async keepAlive() {',
     replace: 'async keepAlive(alone) {',
   },
   {
-    file: 'stores/sequenced/session.js',
+    file: 'stores/coordination/session.js',
     find: 'this.handle.keepAlive()',
     replace: 'this.handle.keepAlive(alone)',
   },
@@ -99,12 +99,12 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
-        file: 'stores/sequenced/queue-waiter.js',
+        file: 'stores/coordination/queue-waiter.js',
         find: "if (!alive || reading.state === 'absent')\n            return this.#gone(record);",
         replace: "if (reading.state === 'absent')\n            return this.#existing(queueEntry);",
       },
       {
-        file: 'stores/sequenced/queue-waiter.js',
+        file: 'stores/coordination/queue-waiter.js',
         find: "if (reading.state === 'absent')\n                return wake();",
         replace:
           "if (reading.state === 'absent')\n                return wake(this.#promote(queueEntry));",
@@ -123,7 +123,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...ALONE,
       {
-        file: 'stores/sequenced/entry-renewer.js',
+        file: 'stores/coordination/entry-renewer.js',
         find: 'session.keepAlive()',
         replace: 'session.keepAlive(true)',
       },
@@ -140,7 +140,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...ALONE,
       {
-        file: 'stores/sequenced/session.js',
+        file: 'stores/coordination/session.js',
         find: 'return this.keepAlive();',
         replace: 'return this.keepAlive(true);',
       },

@@ -1,6 +1,6 @@
 /** Owners and reasons as another client may have written them into a store. */
 import { expect, test } from 'vitest'
-import { decodeEntry } from '../../dist/stores/sequenced/entry.js'
+import { decodeEntry } from '../../dist/stores/coordination/entry.js'
 import { parseOwner, parseText, UNREADABLE_OWNER } from '../../dist/store/owner.js'
 import { pack, unpack } from '../../dist/stores/embedded/codec.js'
 import { readLock, readRenewal } from '../../dist/stores/redis/answers.js'

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { Claim, Store } from 'holdfast/store'
 import { TICK_MS } from '@holdfast/servers/zookeeper'
 import { systemClock, type Clock } from '../../dist/clock/clock.js'
-import { ANSWER_LIMIT_MS } from '../../dist/stores/sequenced/claim-withdrawer.js'
-import { newEntryData } from '../../dist/stores/sequenced/entry.js'
-import { SequencedStore } from '../../dist/stores/sequenced/store.js'
+import { ANSWER_LIMIT_MS } from '../../dist/stores/coordination/claim-withdrawer.js'
+import { newEntryData } from '../../dist/stores/coordination/entry.js'
+import { CoordinationStore } from '../../dist/stores/coordination/store.js'
 import { parentOf } from '../../dist/stores/zookeeper/nodes.js'
-import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
+import { ZooKeeperService } from '../../dist/stores/zookeeper/service.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
 import { collectGarbage } from '../support/garbage.js'
@@ -180,7 +180,7 @@ test(
     const { ports, connect: direct } = await start()
     const { proxy, connect } = await openProxy(ports[0])
     const raw = await openRaw(direct)
-    const port = new ZooKeeperPort({ connect, tickMs: TICK_MS })
+    const port = new ZooKeeperService({ connect, tickMs: TICK_MS })
     after(() => port.close(0))
     const open = () => port.openSession(10_000, 'exact')
     const [one, two, waiter] = [await open(), await open(), await open()]
@@ -214,8 +214,8 @@ test(
     const { proxy, connect } = await openProxy(ports[0])
     const raw = await openRaw(direct)
     const [behind, straight] = [connect, direct].map(
-      (where) => new ZooKeeperPort({ connect: where, tickMs: TICK_MS }),
-    ) as [ZooKeeperPort, ZooKeeperPort]
+      (where) => new ZooKeeperService({ connect: where, tickMs: TICK_MS }),
+    ) as [ZooKeeperService, ZooKeeperService]
     after(() => Promise.all([behind.close(0), straight.close(0)]))
     const holder = await straight.openSession(10_000, 'exact')
     const [lease, waiter] = [
@@ -282,7 +282,7 @@ test(
     const { ports, connect: direct } = await start()
     const { proxy, connect } = await openProxy(ports[0])
     const raw = await openRaw(direct)
-    const port = new ZooKeeperPort({ connect, tickMs: TICK_MS })
+    const port = new ZooKeeperService({ connect, tickMs: TICK_MS })
     after(() => port.close(0))
     const [from, to] = [
       await port.openSession(20_000, 'exact'),
@@ -395,7 +395,7 @@ test(
       timer: (delayMs, ...rest) =>
         systemClock.timer(delayMs === ANSWER_LIMIT_MS ? 100 : delayMs, ...rest),
     }
-    const one = new SequencedStore(new ZooKeeperPort({ connect, tickMs: TICK_MS }), {
+    const one = new CoordinationStore(new ZooKeeperService({ connect, tickMs: TICK_MS }), {
       name: 'zookeeper',
       ttlRangeMs: [2 * TICK_MS, 600_000],
       clock,

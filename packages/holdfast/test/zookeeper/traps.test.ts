@@ -4,9 +4,9 @@ import type { Claim, Store } from 'holdfast/store'
 import type { ZooKeeperOptions } from 'holdfast/zookeeper'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import type { PortWatch } from '../../dist/stores/sequenced/port.js'
+import type { PortWatch } from '../../dist/stores/coordination/service.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
-import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
+import { ZooKeeperService } from '../../dist/stores/zookeeper/service.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
@@ -219,7 +219,7 @@ test.each([
     const store = openStore()
     await store.attempt(holder, QUEUE)
     const key = await nodeOf(holder)
-    const port = new ZooKeeperPort({ connect: ensemble.connect, tickMs: TICK_MS })
+    const port = new ZooKeeperService({ connect: ensemble.connect, tickMs: TICK_MS })
     after(() => port.close(0))
     const wait = (changed: () => void): PortWatch =>
       port.watch(

@@ -6,7 +6,7 @@
  * library of gRPC, with its resolvers, balancers and filters; and a lock is two requests.
  */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
-import { MessageSplitter } from '../sequenced/message-splitter.js'
+import { MessageSplitter } from '../coordination/message-splitter.js'
 import { DEADLINE_EXCEEDED, GrpcFailure, INTERNAL, readStatus, UNAVAILABLE } from './grpc.js'
 import { parseEndpoint, type EtcdOptions } from './options.js'
 

@@ -4,9 +4,9 @@
  */
 import { StoreUnavailableError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
-import type { EntryData } from '../sequenced/entry.js'
-import type { Entry, EnterResult, EnterSessions, Standing } from '../sequenced/port.js'
-import { mayGo } from '../sequenced/queue-rule.js'
+import type { EntryData } from '../coordination/entry.js'
+import type { Entry, EnterResult, EnterSessions, Standing } from '../coordination/service.js'
+import { mayGo } from '../coordination/queue-rule.js'
 import { isLeaseGone } from './failures.js'
 import { goneKey, otherShapes, queueOf, rivals } from './keys.js'
 import type { EtcdSession } from './leases.js'

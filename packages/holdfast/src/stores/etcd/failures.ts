@@ -1,6 +1,6 @@
 /** What went wrong in etcd, and what that means for us. */
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
-import { isUnreachable } from '../sequenced/is-unreachable.js'
+import { isUnreachable } from '../coordination/is-unreachable.js'
 import {
   CANCELLED,
   DEADLINE_EXCEEDED,

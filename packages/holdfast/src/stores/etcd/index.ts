@@ -4,10 +4,10 @@
  * Needs etcd 3.4 or later, and no client library.
  */
 import type { Store } from '../../store/contract.js'
-import { SequencedStore } from '../sequenced/store.js'
+import { CoordinationStore } from '../coordination/store.js'
 import { Connection } from './connection.js'
 import { checkOptions, type EtcdOptions } from './options.js'
-import { EtcdPort } from './port.js'
+import { EtcdService } from './service.js'
 
 export { diagnose, knownFault, type EtcdMember } from './diagnose.js'
 export type { EtcdOptions, EtcdTls } from './options.js'
@@ -26,7 +26,7 @@ const LONGEST_TTL_MS = 2 ** 31 - 1
  */
 export function etcdStore(options: EtcdOptions): Store {
   checkOptions(options, 'etcdStore')
-  return new SequencedStore(new EtcdPort(new Connection(options)), {
+  return new CoordinationStore(new EtcdService(new Connection(options)), {
     name: 'etcd',
     ttlRangeMs: [SHORTEST_TTL_MS, LONGEST_TTL_MS],
   })

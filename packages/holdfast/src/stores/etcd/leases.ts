@@ -3,7 +3,7 @@
  */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { Exactness, PortSession } from '../sequenced/port.js'
+import type { Exactness, ServiceSession } from '../coordination/service.js'
 import { isLeaseGone, isWorthAnotherMember } from './failures.js'
 import { grantRequest, leaseRequest, METHODS, readLease, type LeaseAnswer } from './messages.js'
 import type { QuorumReads } from './reads.js'
@@ -11,7 +11,7 @@ import type { QuorumReads } from './reads.js'
 /** How many members are asked to keep a session alive before it is in doubt. */
 const TRIES = 3
 
-export class EtcdSession implements PortSession {
+export class EtcdSession implements ServiceSession {
   readonly lease: bigint
   readonly timeoutMs: number
   readonly #reads: QuorumReads

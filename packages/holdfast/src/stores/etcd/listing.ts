@@ -1,6 +1,6 @@
 /** Reading whole queues, for `inspect` and `steal`. */
 import type { InspectQuery } from '../../store/contract.js'
-import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
+import type { ListedEntry, ListedQueue, QueuesPage } from '../coordination/service.js'
 import type { Connection } from './connection.js'
 import { after, lockOf, queueOf, queuesWith } from './keys.js'
 import { leaseRequest, METHODS, range, readLease, readRange, type KeyValue } from './messages.js'

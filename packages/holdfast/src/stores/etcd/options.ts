@@ -1,7 +1,7 @@
 /** What `etcdStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { shownAddress } from '../sequenced/shown-address.js'
+import { shownAddress } from '../coordination/shown-address.js'
 
 export interface EtcdOptions {
   /**

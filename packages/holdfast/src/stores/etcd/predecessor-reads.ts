@@ -1,6 +1,6 @@
 /** What stands before an entry, as ranges of etcd. */
-import type { Predecessor, Standing } from '../sequenced/port.js'
-import { standingOf } from '../sequenced/queue-rule.js'
+import type { Predecessor, Standing } from '../coordination/service.js'
+import { standingOf } from '../coordination/queue-rule.js'
 import { rivals } from './keys.js'
 import { op, type KeyValue, type RangeOptions } from './messages.js'
 import { decodeValue } from './values.js'

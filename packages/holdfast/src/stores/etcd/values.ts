@@ -1,5 +1,5 @@
 /** What stands under a key: the entry, and the id of its claim. */
-import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+import { decodeEntry, encodeEntry, type EntryData } from '../coordination/entry.js'
 
 export function encodeValue(data: EntryData, id: string): string {
   return encodeEntry({ ...data, id } as EntryData)

@@ -7,7 +7,7 @@
  * is on another connection: from then on ZooKeeper takes nothing from the old one.
  */
 import type { ClaimRef } from '../../store/contract.js'
-import { decodeEntry, type EntryData } from '../sequenced/entry.js'
+import { decodeEntry, type EntryData } from '../coordination/entry.js'
 import { CODES, hasCode } from './failures.js'
 import { findEntry } from './entry-reads.js'
 import { goneName, parentOf } from './nodes.js'

@@ -6,7 +6,7 @@
  */
 import { connect, type Socket } from 'node:net'
 import { TickQueue } from '../../collections/tick-queue.js'
-import { MessageSplitter } from '../sequenced/message-splitter.js'
+import { MessageSplitter } from '../coordination/message-splitter.js'
 import { Reader } from './wire/jute.js'
 import { helloFrame, readWelcome, type Welcome } from './wire/messages.js'
 

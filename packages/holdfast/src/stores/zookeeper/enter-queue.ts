@@ -6,9 +6,9 @@
  * list has all that stands before the entry.
  */
 import type { Claim } from '../../store/contract.js'
-import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
-import type { EnterResult } from '../sequenced/port.js'
-import { mayGo } from '../sequenced/queue-rule.js'
+import { decodeEntry, encodeEntry, type EntryData } from '../coordination/entry.js'
+import type { EnterResult } from '../coordination/service.js'
+import { mayGo } from '../coordination/queue-rule.js'
 import { asLockError, isRefusal } from './failures.js'
 import { findEntry, standingIn } from './entry-reads.js'
 import { move } from './move-entry.js'

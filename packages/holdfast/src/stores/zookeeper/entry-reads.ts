@@ -1,8 +1,14 @@
 /** Reading a queue: where an entry stands, and what stands before it. */
 import type { Claim } from '../../store/contract.js'
-import { decodeEntry } from '../sequenced/entry.js'
-import type { EntryReading, EntryQuery, Predecessor, Standing, Waits } from '../sequenced/port.js'
-import { mayGo, standingOf, wantsAll } from '../sequenced/queue-rule.js'
+import { decodeEntry } from '../coordination/entry.js'
+import type {
+  EntryReading,
+  EntryQuery,
+  Predecessor,
+  Standing,
+  Waits,
+} from '../coordination/service.js'
+import { mayGo, standingOf, wantsAll } from '../coordination/queue-rule.js'
 import { decodeNode } from './node-data.js'
 import { parentOf, queueOf } from './nodes.js'
 import { listQueue, type NamedQueue } from './queue-lists.js'

@@ -4,9 +4,9 @@
  * Needs ZooKeeper 3.5 or later, and no client library.
  */
 import type { Store } from '../../store/contract.js'
-import { SequencedStore } from '../sequenced/store.js'
+import { CoordinationStore } from '../coordination/store.js'
 import { checkOptions, type ZooKeeperOptions } from './options.js'
-import { ZooKeeperPort } from './port.js'
+import { ZooKeeperService } from './service.js'
 
 export {
   diagnose,
@@ -30,7 +30,7 @@ const TTL_RANGE_MS = [1000, 3_600_000] as const
  */
 export function zookeeperStore(options: ZooKeeperOptions): Store {
   checkOptions(options, 'zookeeperStore')
-  return new SequencedStore(new ZooKeeperPort(options), {
+  return new CoordinationStore(new ZooKeeperService(options), {
     name: 'zookeeper',
     ttlRangeMs: TTL_RANGE_MS,
   })

@@ -6,7 +6,7 @@
  * stand on one that is longer than the TTL. A client that watches the node is notified that it has
  * gone, looks again, and finds it where it was.
  */
-import type { EntryData } from '../sequenced/entry.js'
+import type { EntryData } from '../coordination/entry.js'
 import { CODES, hasCode, ZooKeeperFailure } from './failures.js'
 import { encodeNode } from './node-data.js'
 import type { ZooKeeperSession } from './session.js'

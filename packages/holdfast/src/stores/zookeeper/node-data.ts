@@ -3,7 +3,7 @@
  * of nodes, and an entry that moves to another session is made again; its token must not change
  * with that.
  */
-import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+import { decodeEntry, encodeEntry, type EntryData } from '../coordination/entry.js'
 
 export function encodeNode(data: EntryData, number: bigint): string {
   return encodeEntry({ ...data, number: String(number) } as EntryData)

@@ -7,7 +7,7 @@
  */
 import { newerFormat } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
-import { ENTRY_FORMAT } from '../sequenced/entry.js'
+import { ENTRY_FORMAT } from '../coordination/entry.js'
 
 export const ROOT = '/holdfast'
 const GONE = 'gone+'

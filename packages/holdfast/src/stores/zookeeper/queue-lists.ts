@@ -3,9 +3,9 @@
  * time. Requests of one session are answered in their order, so the list shows every entry that was
  * made on it before it was asked for.
  */
-import type { Predecessor } from '../sequenced/port.js'
-import { SharedReads } from '../sequenced/shared-reads.js'
-import { QueueView, type QueueMember } from '../sequenced/queue-view.js'
+import type { Predecessor } from '../coordination/service.js'
+import { SharedReads } from '../coordination/shared-reads.js'
+import { QueueView, type QueueMember } from '../coordination/queue-view.js'
 import { areAlike, checkShapes, parentOf, queueOf, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { childrenOf } from './tree.js'

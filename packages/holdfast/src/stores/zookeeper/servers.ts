@@ -1,7 +1,7 @@
 /** Finding a server that takes a session, among those of an ensemble. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, type Server } from './connection.js'
-import { isUnreachable } from '../sequenced/is-unreachable.js'
+import { isUnreachable } from '../coordination/is-unreachable.js'
 import type { Ensemble } from './options.js'
 import type { Welcome } from './wire/messages.js'
 

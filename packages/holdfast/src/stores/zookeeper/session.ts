@@ -9,7 +9,7 @@
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { settlesWithin } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { Exactness, PortSession } from '../sequenced/port.js'
+import type { Exactness, ServiceSession } from '../coordination/service.js'
 import type { Connection } from './connection.js'
 import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './failures.js'
 import { WireConnection, type PendingRequest } from './wire-connection.js'
@@ -24,7 +24,7 @@ const HELD_MS = 4000
 /** How long to wait for the answer to a goodbye, in milliseconds. */
 const GOODBYE_MS = 1000
 
-export class ZooKeeperSession implements PortSession {
+export class ZooKeeperSession implements ServiceSession {
   readonly id: bigint
   readonly connect: string
   readonly #options: ZooKeeperOptions

@@ -2,7 +2,7 @@
  * The sessions of a store: those of its leases, and one for reads, steals and refusals.
  */
 import { LockUsageError } from '../../errors.js'
-import type { Entry, Exactness } from '../sequenced/port.js'
+import type { Entry, Exactness } from '../coordination/service.js'
 import { isSessionGone } from './failures.js'
 import type { ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'

@@ -1,7 +1,7 @@
 /** The nodes of locks: making them where they are missing, and reading whole queues. */
 import { StoreUnavailableError } from '../../errors.js'
 import type { InspectQuery } from '../../store/contract.js'
-import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
+import type { ListedEntry, ListedQueue, QueuesPage } from '../coordination/service.js'
 import { CODES, hasCode } from './failures.js'
 import { decodeNode } from './node-data.js'
 import { checkShapes, lockOf, parentOf, queueOf, ROOT } from './nodes.js'

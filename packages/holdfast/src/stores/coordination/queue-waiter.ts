@@ -17,13 +17,13 @@ import {
 } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
-import type { EntryReading, PortSession, Standing, Waits } from './port.js'
+import type { EntryReading, ServiceSession, Standing, Waits } from './service.js'
 import { everyoneHolds, mayGo, wantsAll } from './queue-rule.js'
 import type { ClaimRecord, QueueEntry } from './claim-record.js'
 
 export const STILL_WAITING: AttemptResult = { outcome: 'waiting', holderRemainingMs: undefined }
 
-export class QueueWaiter<S extends PortSession> {
+export class QueueWaiter<S extends ServiceSession> {
   readonly #context: StoreContext<S>
 
   constructor(context: StoreContext<S>) {
@@ -123,7 +123,7 @@ export class QueueWaiter<S extends PortSession> {
    * its own makes up for it.
    */
   #show(queueEntry: QueueEntry<S>, data: EntryData): void {
-    this.#context.port.amend(queueEntry.entry, data, queueEntry.version).then(
+    this.#context.service.amend(queueEntry.entry, data, queueEntry.version).then(
       (version) => queueEntry.wrote(version, data),
       () => undefined,
     )
@@ -159,14 +159,14 @@ export class QueueWaiter<S extends PortSession> {
       queueEntry.stopWatching()
       void this.#moved(record, queueEntry)
     }
-    const { port, localHandOffs } = this.#context
+    const { service, localHandOffs } = this.#context
     const stopStanding = onlyGone
       ? localHandOffs.register(watched, {
           go: () => this.#handedOver(record, queueEntry),
           readAgain: moved,
         })
       : undefined
-    const watch = port.watch({ predecessors, moment, onlyGone, waits }, () => {
+    const watch = service.watch({ predecessors, moment, onlyGone, waits }, () => {
       if (!localHandOffs.isLeaving(watched)) moved()
     })
     queueEntry.watch = {

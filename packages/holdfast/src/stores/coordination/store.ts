@@ -28,20 +28,20 @@ import type {
 import { Administration } from './administration.js'
 import { AttemptHandler } from './attempt-handler.js'
 import { StoreContext } from './context.js'
-import type { PortSession, SequencedPort } from './port.js'
+import type { ServiceSession, CoordinationService } from './service.js'
 import { EntryRenewer } from './entry-renewer.js'
 import { LeaseAdopter } from './lease-adopter.js'
 import { QueueWaiter } from './queue-waiter.js'
 import { ClaimWithdrawer } from './claim-withdrawer.js'
 
-export interface SequencedStoreOptions {
+export interface CoordinationStoreOptions {
   readonly name: string
   /** The range of TTLs, in milliseconds. */
   readonly ttlRangeMs: readonly [number, number]
   readonly clock?: Clock | undefined
 }
 
-export class SequencedStore<S extends PortSession> implements Store {
+export class CoordinationStore<S extends ServiceSession> implements Store {
   readonly name: string
   readonly traits: Traits
   readonly #context: StoreContext<S>
@@ -53,8 +53,8 @@ export class SequencedStore<S extends PortSession> implements Store {
   readonly #administration: Administration<S>
 
   constructor(
-    port: SequencedPort<S>,
-    { name, ttlRangeMs, clock = systemClock }: SequencedStoreOptions,
+    service: CoordinationService<S>,
+    { name, ttlRangeMs, clock = systemClock }: CoordinationStoreOptions,
   ) {
     this.name = name
     this.traits = {
@@ -65,14 +65,14 @@ export class SequencedStore<S extends PortSession> implements Store {
       wakeUp: 'push',
       expiry: 'session',
       downgrade: true,
-      adopt: port.adopts,
+      adopt: service.adopts,
       steal: true,
       inspect: true,
-      ordered: port.keepsOrder,
+      ordered: service.keepsOrder,
       pollRangeMs: DEFAULT_POLL_RANGE_MS,
       ttlRangeMs,
     }
-    this.#context = new StoreContext(name, port, clock)
+    this.#context = new StoreContext(name, service, clock)
     this.#waiting = new QueueWaiter(this.#context)
     this.#attempting = new AttemptHandler(this.#context, this.#waiting)
     this.#withdrawing = new ClaimWithdrawer(this.#context)
@@ -133,7 +133,7 @@ export class SequencedStore<S extends PortSession> implements Store {
 
   /** Leaves what is still held to run out by itself: nothing is released under code that runs. */
   async close(): Promise<void> {
-    const { records, removing, sessions, port, clock } = this.#context
+    const { records, removing, sessions, service, clock } = this.#context
     if (this.#context.closed) return
     this.#context.closed = true
     removing.stop()
@@ -144,6 +144,6 @@ export class SequencedStore<S extends PortSession> implements Store {
     }
     if (!records.busy)
       await Promise.allSettled(sessions.all().map((session) => session.handle.end()))
-    await port.close(heldMs)
+    await service.close(heldMs)
   }
 }

@@ -7,9 +7,9 @@
  */
 import type { Clock } from '../../clock/clock.js'
 import { invariant } from '../../invariant.js'
-import type { Exactness, PortSession, SequencedPort } from './port.js'
+import type { Exactness, ServiceSession, CoordinationService } from './service.js'
 
-export class Session<S extends PortSession = PortSession> {
+export class Session<S extends ServiceSession = ServiceSession> {
   readonly handle: S
   /** How long it lives unheard of. */
   readonly timeoutMs: number
@@ -92,8 +92,8 @@ export class Session<S extends PortSession = PortSession> {
 /** A session with this much more than the TTL of its leases need not be heard of at every grant. */
 const SPARE_MS = 1000
 
-export class Sessions<S extends PortSession> {
-  readonly #port: SequencedPort<S>
+export class Sessions<S extends ServiceSession> {
+  readonly #service: CoordinationService<S>
   readonly #clock: Clock
   readonly #heard: () => void
   /** By the timeout that was granted. */
@@ -105,8 +105,8 @@ export class Sessions<S extends PortSession> {
    */
   #shortestMs = 0
 
-  constructor(port: SequencedPort<S>, clock: Clock, heard: () => void) {
-    this.#port = port
+  constructor(service: CoordinationService<S>, clock: Clock, heard: () => void) {
+    this.#service = service
     this.#clock = clock
     this.#heard = heard
   }
@@ -159,7 +159,7 @@ export class Sessions<S extends PortSession> {
    * seconds can grant it.
    */
   #timeoutFor(ttlMs: number): number {
-    return Math.ceil((ttlMs + this.#port.graceMs) / 1000) * 1000 + SPARE_MS
+    return Math.ceil((ttlMs + this.#service.graceMs) / 1000) * 1000 + SPARE_MS
   }
 
   #timeoutToWait(ttlMs: number): number {
@@ -168,11 +168,11 @@ export class Sessions<S extends PortSession> {
 
   async #openOne(timeoutMs: number, exactness: Exactness): Promise<Session<S>> {
     const openedMs = this.#clock.monotonicMs()
-    const handle = await this.#port.openSession(timeoutMs, exactness)
+    const handle = await this.#service.openSession(timeoutMs, exactness)
     const grantedMs = handle.timeoutMs
     invariant(grantedMs >= timeoutMs, 'a session is no shorter than it was asked for')
     if (grantedMs > timeoutMs) this.#shortestMs = grantedMs
-    const promisedMs = grantedMs - this.#port.graceMs
+    const promisedMs = grantedMs - this.#service.graceMs
     const session = new Session(handle, promisedMs, this.#clock, openedMs, this.#heard)
     this.#open.set(grantedMs, session)
     return session

@@ -1,6 +1,6 @@
-/** Reads entries for the verbs of a sequenced store. */
+/** Reads entries for the verbs of a store on a coordination service. */
 import { TickQueue } from '../../collections/tick-queue.js'
-import type { EntryReading, EntryQuery, SequencedPort, Waits } from './port.js'
+import type { EntryReading, EntryQuery, CoordinationService, Waits } from './service.js'
 
 interface PendingRead {
   readonly at: EntryQuery
@@ -9,11 +9,11 @@ interface PendingRead {
 }
 
 export class EntryReader {
-  readonly #port: Pick<SequencedPort, 'readEntries'>
+  readonly #service: Pick<CoordinationService, 'readEntries'>
   readonly #queue = new TickQueue<PendingRead>((reads) => void this.#readAll(reads), queueMicrotask)
 
-  constructor(port: Pick<SequencedPort, 'readEntries'>) {
-    this.#port = port
+  constructor(service: Pick<CoordinationService, 'readEntries'>) {
+    this.#service = service
   }
 
   /** Reads an entry. All reads of one tick travel together: a heartbeat is one request. */
@@ -27,7 +27,7 @@ export class EntryReader {
 
   async #readAll(reads: readonly PendingRead[]): Promise<void> {
     try {
-      const readings = await this.#port.readEntries(reads.map(({ at }) => at))
+      const readings = await this.#service.readEntries(reads.map(({ at }) => at))
       for (const [index, { resolve }] of reads.entries())
         resolve(readings[index] ?? { state: 'absent' })
     } catch (error) {

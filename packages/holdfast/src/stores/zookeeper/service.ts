@@ -2,7 +2,7 @@
  * The queue recipe's port to ZooKeeper: ephemeral sequential nodes, and watches on the ones before.
  */
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
-import { decodeEntry, type EntryData } from '../sequenced/entry.js'
+import { decodeEntry, type EntryData } from '../coordination/entry.js'
 import type {
   EnterResult,
   EnterSessions,
@@ -13,11 +13,11 @@ import type {
   Predecessor,
   PortWatch,
   QueuesPage,
-  SequencedPort,
+  CoordinationService,
   Waits,
   Watched,
-} from '../sequenced/port.js'
-import { mayGo } from '../sequenced/queue-rule.js'
+} from '../coordination/service.js'
+import { mayGo } from '../coordination/queue-rule.js'
 import { ClaimBlocker } from './claim-blocker.js'
 import { enter } from './enter-queue.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
@@ -36,7 +36,7 @@ import { setData } from './wire/messages.js'
  */
 const FEWEST_BRIEF = 8
 
-export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
+export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly graceMs: number
   readonly adopts = false
   readonly keepsOrder = true

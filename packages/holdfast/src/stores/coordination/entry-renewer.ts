@@ -10,7 +10,7 @@ import type { LostRenewal, Renewal, RenewalListener, RenewResult } from '../../s
 import { renewEach } from '../../store/renew-each.js'
 import type { StoreContext } from './context.js'
 import type { EntryData } from './entry.js'
-import type { EntryReading, PortSession, Present } from './port.js'
+import type { EntryReading, ServiceSession, Present } from './service.js'
 import type { ClaimRecord, QueueEntry } from './claim-record.js'
 import type { Session } from './session.js'
 
@@ -18,7 +18,7 @@ const EXPIRED: RenewResult = { outcome: 'lost', reason: 'expired' }
 /** The data may change under a renewal: once by a thief, and hardly ever again. */
 const TRIES = 3
 
-export class EntryRenewer<S extends PortSession> {
+export class EntryRenewer<S extends ServiceSession> {
   readonly #context: StoreContext<S>
   readonly #renewDetached: (renewal: Renewal) => Promise<RenewResult>
 
@@ -55,7 +55,7 @@ export class EntryRenewer<S extends PortSession> {
 
   /** A claim that this client does not know may be detached: then no client holds it. */
   async #renewUnknown(renewal: Renewal): Promise<RenewResult> {
-    if (!this.#context.port.adopts) return EXPIRED
+    if (!this.#context.service.adopts) return EXPIRED
     try {
       return await this.#renewDetached(renewal)
     } catch (error) {
@@ -142,7 +142,7 @@ export class EntryRenewer<S extends PortSession> {
     queueEntry.data = reading.data
     if (!moves && JSON.stringify(data) === JSON.stringify(reading.data)) return true
     const { entry } = queueEntry
-    const writing = this.#context.port.amend(
+    const writing = this.#context.service.amend(
       entry,
       data,
       reading.version,

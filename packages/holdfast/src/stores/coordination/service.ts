@@ -1,6 +1,6 @@
 /**
- * What a coordination service must do for the queue recipe: the port between `sequenced/` and etcd
- * or ZooKeeper.
+ * What a coordination service must do for the queue recipe: the interface between `coordination/`
+ * and etcd or ZooKeeper.
  *
  * Such a service keeps entries in the order in which they were made, each bound to a session that
  * must be kept alive, and reports when one of them changes or goes. It decides no grant: position
@@ -11,7 +11,7 @@ import type { LockError } from '../../errors.js'
 import type { EntryData } from './entry.js'
 
 /** A session as the service knows it: its entries go when it ends. */
-export interface PortSession {
+export interface ServiceSession {
   /** How long it lives unheard of, in milliseconds, as the service granted it. */
   readonly timeoutMs: number
   /**
@@ -110,7 +110,7 @@ export type EnterResult =
   /** The lock is in use in another shape. Nothing was left behind. */
   | { readonly outcome: 'mismatch'; readonly kind: LockKind; readonly capacity: number }
 
-export interface EnterSessions<S extends PortSession> {
+export interface EnterSessions<S extends ServiceSession> {
   /** For an entry that may go at once. */
   readonly holder: S
   /**
@@ -160,7 +160,7 @@ export interface PortWatch {
   close(): void
 }
 
-export interface SequencedPort<S extends PortSession = PortSession> {
+export interface CoordinationService<S extends ServiceSession = ServiceSession> {
   /**
    * How much longer than the TTL of a lease its session must be, for what the service's own clock
    * rounds away.
@@ -212,8 +212,8 @@ export interface EntryQuery {
   /** Undefined when only the entry matters, and not what stands before it. */
   readonly claim: Pick<Claim, 'capacity' | 'weight' | 'kind'> | undefined
   /**
-   * The version that this client has seen, for a claim that waits. The port may then answer `waits`
-   * without reading the entry, so that thousands of waiters of one client read their queue
+   * The version that this client has seen, for a claim that waits. The service may then answer
+   * `waits` without reading the entry, so that thousands of waiters of one client read their queue
    * together.
    */
   readonly seen?: bigint

@@ -6,7 +6,7 @@
  */
 import { invariant } from '../../invariant.js'
 import type { Claim } from '../../store/contract.js'
-import type { Predecessor, Standing } from './port.js'
+import type { Predecessor, Standing } from './service.js'
 import { standingOf, wantsAll } from './queue-rule.js'
 
 export interface QueueMember extends Predecessor {

@@ -10,13 +10,13 @@
 import { settlesWithin } from '../../clock/with-timeout.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
-import type { PortSession } from './port.js'
+import type { ServiceSession } from './service.js'
 import type { ClaimRecord } from './claim-record.js'
 
 /** How long to wait for the answer to an attempt: longer than a server is given for it. */
 export const ANSWER_LIMIT_MS = 3000
 
-export class ClaimWithdrawer<S extends PortSession> {
+export class ClaimWithdrawer<S extends ServiceSession> {
   readonly #context: StoreContext<S>
 
   constructor(context: StoreContext<S>) {

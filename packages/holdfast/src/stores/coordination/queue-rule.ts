@@ -7,7 +7,7 @@
  * hold from then on.
  */
 import type { Claim } from '../../store/contract.js'
-import type { Predecessor, Standing } from './port.js'
+import type { Predecessor, Standing } from './service.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight'>
 

@@ -1,16 +1,16 @@
-/** What the verbs of a sequenced store share. */
+/** What the verbs of a store on a coordination service share. */
 import type { Clock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import { EntryReader } from './entry-reader.js'
-import type { PortSession, SequencedPort } from './port.js'
+import type { ServiceSession, CoordinationService } from './service.js'
 import { LocalHandOffs } from './local-hand-offs.js'
 import { Records } from './claim-record.js'
 import { EntryRemover } from './entry-remover.js'
 import { Sessions } from './session.js'
 
-export class StoreContext<S extends PortSession> {
+export class StoreContext<S extends ServiceSession> {
   readonly name: string
-  readonly port: SequencedPort<S>
+  readonly service: CoordinationService<S>
   readonly clock: Clock
   readonly records = new Records<S>()
   readonly localHandOffs = new LocalHandOffs()
@@ -19,13 +19,13 @@ export class StoreContext<S extends PortSession> {
   readonly removing: EntryRemover<S>
   closed = false
 
-  constructor(name: string, port: SequencedPort<S>, clock: Clock) {
+  constructor(name: string, service: CoordinationService<S>, clock: Clock) {
     this.name = name
-    this.port = port
+    this.service = service
     this.clock = clock
-    this.reader = new EntryReader(port)
+    this.reader = new EntryReader(service)
     this.removing = new EntryRemover(this)
-    this.sessions = new Sessions(port, clock, () => this.removing.sweep())
+    this.sessions = new Sessions(service, clock, () => this.removing.sweep())
   }
 
   assertOpen(lock: string): void {

@@ -6,7 +6,7 @@ import { lockMismatch, StoreUnavailableError } from '../../errors.js'
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { newEntryData, type EntryData } from './entry.js'
-import type { Entered, EnterResult, PortSession } from './port.js'
+import type { Entered, EnterResult, ServiceSession } from './service.js'
 import { mayGo } from './queue-rule.js'
 import { QueueEntry, type ClaimRecord } from './claim-record.js'
 import type { Session } from './session.js'
@@ -18,7 +18,7 @@ import { STILL_WAITING, waitingTtlMs, type QueueWaiter } from './queue-waiter.js
  */
 const TRIES = 3
 
-interface NewEntry<S extends PortSession> {
+interface NewEntry<S extends ServiceSession> {
   readonly claim: Claim
   readonly options: AttemptOptions
   readonly data: EntryData
@@ -27,7 +27,7 @@ interface NewEntry<S extends PortSession> {
   readonly startMs: number
 }
 
-export class QueueEntrance<S extends PortSession> {
+export class QueueEntrance<S extends ServiceSession> {
   readonly #context: StoreContext<S>
   readonly #waiting: QueueWaiter<S>
 
@@ -77,7 +77,7 @@ export class QueueEntrance<S extends PortSession> {
     // answered.
     const [assured, entering] = await Promise.allSettled([
       this.#assure(claim, holder, waiter),
-      this.#context.port.enter(claim, data, {
+      this.#context.service.enter(claim, data, {
         holder: holder.handle,
         waiter: waiter?.handle,
         openWaiter: options.enqueue ? openWaiter : undefined,
@@ -106,7 +106,7 @@ export class QueueEntrance<S extends PortSession> {
     if (assured.value) return this.#entered(record, queueEntry, made, result)
     // One of its two sessions has ended. On the other one it would stand in the way of its own next
     // try.
-    await this.#context.port.leave(result.entry)
+    await this.#context.service.leave(result.entry)
     record.queueEntry = undefined
     return undefined
   }
@@ -165,7 +165,7 @@ export class QueueEntrance<S extends PortSession> {
       // A semaphore's permit beside others: nothing was pushed, so it is given its whole TTL at
       // once.
       const { data } = queueEntry
-      const version = await this.#context.port.amend(
+      const version = await this.#context.service.amend(
         result.entry,
         data,
         result.version,
@@ -190,7 +190,7 @@ export class QueueEntrance<S extends PortSession> {
   }
 }
 
-function queueEntryAt<S extends PortSession>(
+function queueEntryAt<S extends ServiceSession>(
   { claim, options, data, startMs }: NewEntry<S>,
   session: Session<S>,
   { entry, version, later, ...standing }: Entered,

@@ -20,7 +20,7 @@ import { QueueEntry } from './claim-record.js'
 import type { StoreContext } from './context.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
 import { stolenLoss } from './entry-renewer.js'
-import type { ListedEntry, PortSession } from './port.js'
+import type { ListedEntry, ServiceSession } from './service.js'
 
 const EXPIRED: LostRenewal = { outcome: 'lost', reason: 'expired' }
 /** The entry may change under an adoption: once by a steal, and hardly ever again. */
@@ -35,7 +35,7 @@ interface Changed {
   readonly version: bigint
 }
 
-export class LeaseAdopter<S extends PortSession> {
+export class LeaseAdopter<S extends ServiceSession> {
   readonly #context: StoreContext<S>
 
   constructor(context: StoreContext<S>) {
@@ -122,14 +122,14 @@ export class LeaseAdopter<S extends PortSession> {
     show: (data: EntryData) => EntryData,
     session: S,
   ): Promise<Changed | LostRenewal> {
-    const { port } = this.#context
+    const { service } = this.#context
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const { queues } = await port.list({ lock })
+      const { queues } = await service.list({ lock })
       const holder = split(queues[0]).holders.find(isIt)
       if (!holder) return EXPIRED
       if (holder.data.stolen === true) return stolenLoss(holder.data.stolenBecause)
       const data = show(holder.data)
-      const version = await port.amend({ ...holder.entry, id }, data, holder.version, session)
+      const version = await service.amend({ ...holder.entry, id }, data, holder.version, session)
       if (version !== undefined) return { holder, data, version }
     }
     throw this.#unsettled(lock)
@@ -142,7 +142,7 @@ export class LeaseAdopter<S extends PortSession> {
 
   #openDetached(ttlMs: Claim['ttlMs']): Promise<S> {
     const timeoutMs = Math.ceil(ttlMs / 1000) * 1000 + SPARE_MS
-    return this.#context.port.openSession(timeoutMs, 'or longer')
+    return this.#context.service.openSession(timeoutMs, 'or longer')
   }
 
   #unsettled(lock: string): StoreUnavailableError {

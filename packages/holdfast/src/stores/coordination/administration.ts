@@ -14,12 +14,12 @@ import type {
 import { StoreUnavailableError } from '../../errors.js'
 import type { StoreContext } from './context.js'
 import { tokenOf, type EntryData } from './entry.js'
-import type { Entry, ListedEntry, ListedQueue, PortSession } from './port.js'
+import type { Entry, ListedEntry, ListedQueue, ServiceSession } from './service.js'
 
 /** How often a change is tried again when the entry changes under it. */
 const TRIES = 10
 
-export class Administration<S extends PortSession> {
+export class Administration<S extends ServiceSession> {
   readonly #context: StoreContext<S>
 
   constructor(context: StoreContext<S>) {
@@ -27,12 +27,12 @@ export class Administration<S extends PortSession> {
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
-    const { queues, cursor } = await this.#context.port.list(query)
+    const { queues, cursor } = await this.#context.service.list(query)
     return { locks: queues.flatMap((queue) => this.#describe(queue) ?? []), cursor }
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
-    const { queues } = await this.#context.port.list({ lock })
+    const { queues } = await this.#context.service.list({ lock })
     const { holders } = split(queues[0])
     const freed = await Promise.all(holders.map((holder) => this.#stealOne(holder, options)))
     const freeInMs = freed.map((leftMs) => leftMs ?? 0)
@@ -56,7 +56,7 @@ export class Administration<S extends PortSession> {
   /** How long it may still be held, or undefined when it was gone already. */
   async #stealOne(holder: ListedEntry, { now, reason }: StealOptions): Promise<number | undefined> {
     if (now) {
-      const evicted = await this.#context.port.evict(holder.entry, holder.data, reason)
+      const evicted = await this.#context.service.evict(holder.entry, holder.data, reason)
       return evicted ? 0 : undefined
     }
     const marked = await this.#change(holder.entry, (data) => ({
@@ -76,7 +76,8 @@ export class Administration<S extends PortSession> {
       const reading = await this.#context.reader.read({ entry, claim: undefined })
       if (reading.state === 'absent') return undefined
       const data = change(reading.data)
-      if ((await this.#context.port.amend(entry, data, reading.version)) !== undefined) return data
+      if ((await this.#context.service.amend(entry, data, reading.version)) !== undefined)
+        return data
     }
     throw new StoreUnavailableError(
       `The entry of "${entry.lock}" in ${this.#context.name} changed ${TRIES} times while it was being changed. Try again.`,

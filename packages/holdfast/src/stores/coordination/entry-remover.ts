@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EntryReader } from './entry-reader.js'
 import type { LocalHandOffs } from './local-hand-offs.js'
-import type { PortSession, SequencedPort } from './port.js'
+import type { ServiceSession, CoordinationService } from './service.js'
 import type { EntryData } from './entry.js'
 import { wantsAll } from './queue-rule.js'
 import type { ClaimRecord, Records, QueueEntry } from './claim-record.js'
@@ -28,15 +28,15 @@ const AT_ONCE = 100
  */
 const KEPT = 10_000
 
-export interface RemoverContext<S extends PortSession> {
-  readonly port: SequencedPort<S>
+export interface RemoverContext<S extends ServiceSession> {
+  readonly service: CoordinationService<S>
   readonly clock: Clock
   readonly reader: EntryReader
   readonly records: Records<S>
   readonly localHandOffs: LocalHandOffs
 }
 
-export class EntryRemover<S extends PortSession> {
+export class EntryRemover<S extends ServiceSession> {
   readonly #context: RemoverContext<S>
   /**
    * What must go, the oldest first. With a reference where the claim is to be refused: its entry
@@ -85,9 +85,9 @@ export class EntryRemover<S extends PortSession> {
    */
   async block(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
     if (record.outcome) return record.outcome
-    const { port, records } = this.#context
+    const { service, records } = this.#context
     try {
-      const found = await port.block(claim)
+      const found = await service.block(claim)
       const outcome = record.queueEntry?.outcome ?? (found ? outcomeOf(found) : 'absent')
       records.settle(record, outcome)
       return outcome
@@ -113,9 +113,9 @@ export class EntryRemover<S extends PortSession> {
   }
 
   async #leave(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): Promise<WithdrawOutcome> {
-    const { port, records, localHandOffs } = this.#context
+    const { service, records, localHandOffs } = this.#context
     const { entry, claim, grant } = queueEntry
-    const leave = (): Promise<boolean> => port.leave(entry)
+    const leave = (): Promise<boolean> => service.leave(entry)
     // A claim that was not withdrawn is removed after its end: a later withdrawal is too late.
     const held = record.withdrawn ? queueEntry.outcome : 'absent'
     try {

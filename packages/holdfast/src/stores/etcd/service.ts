@@ -1,6 +1,6 @@
 /** The queue recipe's port to etcd: every step is one transaction. */
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
-import type { EntryData } from '../sequenced/entry.js'
+import type { EntryData } from '../coordination/entry.js'
 import type {
   EnterResult,
   EnterSessions,
@@ -10,10 +10,10 @@ import type {
   EntryQuery,
   PortWatch,
   QueuesPage,
-  SequencedPort,
+  CoordinationService,
   Waits,
   Watched,
-} from '../sequenced/port.js'
+} from '../coordination/service.js'
 import { Batches } from './batches.js'
 import type { Connection } from './connection.js'
 import { enter } from './enter-queue.js'
@@ -43,7 +43,7 @@ const WORD_MS = 60_000
 /** More entries of this client than that in one queue enter without reading it. */
 const CROWD = 40
 
-export class EtcdPort implements SequencedPort<EtcdSession> {
+export class EtcdService implements CoordinationService<EtcdSession> {
   readonly graceMs = 0
   readonly adopts = true
   readonly keepsOrder = false

@@ -6,10 +6,10 @@ import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.
 import { Lanes } from '../../store/attempt-order.js'
 import type { StoreContext } from './context.js'
 import { QueueEntrance } from './queue-entrance.js'
-import type { PortSession } from './port.js'
+import type { ServiceSession } from './service.js'
 import type { QueueWaiter } from './queue-waiter.js'
 
-export class AttemptHandler<S extends PortSession> {
+export class AttemptHandler<S extends ServiceSession> {
   readonly #context: StoreContext<S>
   readonly #entering: QueueEntrance<S>
   readonly #waiting: QueueWaiter<S>
@@ -17,7 +17,7 @@ export class AttemptHandler<S extends PortSession> {
 
   constructor(context: StoreContext<S>, waiting: QueueWaiter<S>) {
     this.#context = context
-    this.#lanes = new Lanes(context.port.keepsOrder)
+    this.#lanes = new Lanes(context.service.keepsOrder)
     this.#entering = new QueueEntrance(context, waiting)
     this.#waiting = waiting
   }

@@ -2,7 +2,7 @@
 import { invariant } from '../../invariant.js'
 import type { Claim, ClaimRef, WakeListener, WithdrawOutcome } from '../../store/contract.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
-import type { Entry, PortSession, PortWatch, Present, Standing, Waits } from './port.js'
+import type { Entry, ServiceSession, PortWatch, Present, Standing, Waits } from './service.js'
 import type { Session } from './session.js'
 
 /**
@@ -18,7 +18,7 @@ export interface Grant {
 }
 
 /** A claim that has an entry in the service. */
-export class QueueEntry<S extends PortSession> {
+export class QueueEntry<S extends ServiceSession> {
   readonly claim: Claim
   readonly entry: Entry
   session: Session<S>
@@ -118,7 +118,7 @@ export class QueueEntry<S extends PortSession> {
 }
 
 /** A claim, from its first attempt until it is forgotten. */
-export interface ClaimRecord<S extends PortSession> {
+export interface ClaimRecord<S extends ServiceSession> {
   readonly key: string
   /** An attempt that has not been answered yet. */
   entering: Promise<unknown> | undefined
@@ -131,7 +131,7 @@ export interface ClaimRecord<S extends PortSession> {
   outcome: WithdrawOutcome | undefined
 }
 
-export class Records<S extends PortSession> {
+export class Records<S extends ServiceSession> {
   readonly #alive = new Map<string, ClaimRecord<S>>()
   readonly #withdrawn = new Map<string, ClaimRecord<S>>()
 
