@@ -31,6 +31,7 @@ const KITS = [
     store: (autoMigrate: boolean): Store => postgresStore({ pool: pgPool, autoMigrate }),
     migrate: () => migratePostgres(pgPool),
     format: "select value from holdfast.facts where name = 'format'",
+    noteEarlier: '',
     // As docs/internals/design.md says that a later version does it.
     later: `update holdfast.facts set value = '2' where name = 'format';
       drop function holdfast.apply_batch_v1(jsonb);
@@ -46,6 +47,7 @@ const KITS = [
     store: (autoMigrate: boolean): Store => mysqlStore({ pool: mysqlPool, autoMigrate }),
     migrate: () => migrateMysql(mysqlPool),
     format: "select value from holdfast_facts where name = 'format'",
+    noteEarlier: `update holdfast_facts set value = 'earlier' where name like 'procedure apply%'`,
     later: `update holdfast_facts set value = '2' where name = 'format';
       drop procedure holdfast_apply_batch_v1; drop procedure holdfast_apply_one_v1; drop procedure holdfast_list_locks_v1;
       delimiter //
@@ -58,12 +60,33 @@ const KITS = [
   },
 ]
 
-describe.each(KITS)('on $name', ({ sql, schema, store, migrate, format, later, routines }) => {
+describe.each(KITS)('on $name', (kit) => {
+  const { sql, schema, store, migrate, format, noteEarlier, later, routines } = kit
   test('a migration notes the format, and may be repeated', async () => {
     sql(schema)
     expect(sql(format)).toBe('1')
     await migrate()
     expect(sql(format)).toBe('1')
+  })
+
+  test('adoption on a schema without that verb asks for the migration, or migrates', async () => {
+    const earlier = schema.replace(/when 'adopt' then [^\n]*\n/g, '')
+    expect(earlier).not.toBe(schema)
+    sql(earlier)
+    if (noteEarlier !== '') sql(noteEarlier)
+    const [from, to] = [makeClaim('a'), makeClaim('a')]
+    const one = store(false)
+    const granted = await one.attempt(from, TRY)
+    if (granted.outcome !== 'granted') throw new Error('the lock is free')
+    const adoption = { from, token: granted.token, to, detached: false }
+    await expect(one.adopt?.(adoption)).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringMatching(/another version.*holdfast migrate/s) as string,
+    })
+    const migrating = store(true)
+    expect(await migrating.adopt?.(adoption)).toMatchObject({ outcome: 'granted' })
+    expect(await migrating.withdraw(to)).toBe('released')
+    await Promise.all([one.close(), migrating.close()])
   })
 
   test('a schema of a later format is refused and left as it is', async () => {

@@ -4,8 +4,8 @@ import { explainFailure, oneOf, ruleFailures, type FailureKind } from '../sql/fa
 
 /** A deadlock, and a row that changed after the snapshot: the transaction was rolled back. */
 const RETRIABLE = ['1213', '1020']
-/** A table or a procedure that does not exist. */
-const UNMIGRATED = ['1146', '1305']
+/** A table or a procedure that does not exist, or a verb that an earlier procedure lacks. */
+const UNMIGRATED = ['1146', '1305', '1339']
 /** No right to connect, or to use the database, a table or a procedure. */
 const DENIED = ['1044', '1045', '1142', '1143', '1227', '1370', '1698']
 const INTERRUPTED = '1317'

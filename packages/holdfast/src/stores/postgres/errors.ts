@@ -1,6 +1,7 @@
 /** Failures of PostgreSQL and its client libraries, as errors of Holdfast. */
 import type { LockError } from '../../errors.js'
 import {
+  BROKEN_RULE,
   explainFailure,
   oneOf,
   reasonOf,
@@ -13,6 +14,8 @@ import {
 const RETRIABLE = new Set(['40001', '40P01'])
 /** A schema, a table or a function that does not exist. */
 const UNMIGRATED = new Set(['3F000', '42P01', '42883'])
+/** How the batch function of an earlier version refuses a verb that it does not know. */
+const UNKNOWN_VERB = /^the request \S+ has no answer$/
 /** A session that an operator or a crash ended, by codes of the server, system or `postgres`. */
 const CUT_OFF = new Set(['57P01', '57P02', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED'])
 
@@ -37,7 +40,12 @@ export function isCutOff(error: unknown): boolean {
 }
 
 export function isUnmigrated(error: unknown): boolean {
-  return UNMIGRATED.has(codeOf(error))
+  const code = codeOf(error)
+  return isOfAnotherVersion(code, reasonOf(error, code))
+}
+
+function isOfAnotherVersion(code: string, reason: string): boolean {
+  return UNMIGRATED.has(code) || (code === BROKEN_RULE && UNKNOWN_VERB.test(reason))
 }
 
 /**
@@ -108,6 +116,14 @@ const SERVER_FAILURES: readonly FailureKind[] = [
 
 function kindsOf(schema: string): readonly FailureKind[] {
   return [
+    {
+      match: isOfAnotherVersion,
+      code: 'STORE_CONFIG',
+      what: `The schema "${schema}" of Holdfast is not in this database, or is of another version`,
+      advice:
+        'Run holdfast migrate --store URL or the SQL of postgresSchema() once, or create the ' +
+        'store with autoMigrate: true.',
+    },
     ...ruleFailures(`the schema "${schema}"`),
     {
       match: startsWith('28'),
@@ -122,14 +138,6 @@ function kindsOf(schema: string): readonly FailureKind[] {
       advice:
         `Grant this user USAGE on the schema "${schema}", EXECUTE on its functions, and SELECT, ` +
         'INSERT, UPDATE and DELETE on its tables.',
-    },
-    {
-      match: oneOf(...UNMIGRATED),
-      code: 'STORE_CONFIG',
-      what: `The schema "${schema}" of Holdfast is not in this database, or is of another version`,
-      advice:
-        'Run holdfast migrate --store URL or the SQL of postgresSchema() once, or create the ' +
-        'store with autoMigrate: true.',
     },
     {
       match: startsWith('42'),

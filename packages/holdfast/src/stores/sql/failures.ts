@@ -11,7 +11,7 @@ import {
 /** The SQLSTATE with which the rule in the database reports a newer format of its tables. */
 export const NEWER_FORMAT = 'HF002'
 /** The SQLSTATE with which the rule in the database reports that an invariant is broken. */
-const BROKEN_RULE = 'HF003'
+export const BROKEN_RULE = 'HF003'
 
 /** One kind of failure. The first kind of a table that matches decides. */
 export interface FailureKind {
