@@ -134,33 +134,36 @@ export class DeadlockDetector {
   }
 
   async #tick(): Promise<void> {
-    this.#timer = undefined
-    if (this.#due().length === 0) {
-      this.#arm(this.#nextDueMs())
-      return
-    }
     const { clock, random } = this.#context
     const startMs = clock.monotonicMs()
+    this.#timer = undefined
+    if (this.#due(startMs).length === 0) {
+      this.#arm(this.#nextDueMs(startMs))
+      return
+    }
     this.#isInRound = true
     const isSuspected = await this.#round()
     this.#isInRound = false
-    const tookMs = clock.monotonicMs() - startMs
+    const endMs = clock.monotonicMs()
     this.#pauseMs = isSuspected
       ? SUSPECTED_PAUSE_MS
-      : Math.max(tookMs, Math.min(LONGEST_PAUSE_MS, 1.5 * this.#pauseMs))
-    this.#arm(Math.min(this.#pauseMs * (0.75 + random.next() / 4), this.#nextDueMs()))
+      : Math.max(endMs - startMs, Math.min(LONGEST_PAUSE_MS, 1.5 * this.#pauseMs))
+    this.#arm(Math.min(this.#pauseMs * (0.75 + random.next() / 4), this.#nextDueMs(endMs)))
   }
 
-  /** After which time the next wait is due that is not yet. Infinity without one. */
-  #nextDueMs(): number {
-    const sinceMs = this.#context.clock.monotonicMs() - this.#checkMs
+  /**
+   * After which time the next wait is due that is not due at a moment. Infinity without one. With a
+   * later moment than that of `#due`, a wait could be in neither, and would never be looked for.
+   */
+  #nextDueMs(nowMs: number): number {
+    const sinceMs = nowMs - this.#checkMs
     const next = this.#waits.values().find(({ wait }) => wait.startedMs > sinceMs)
     return next ? Math.max(SUSPECTED_PAUSE_MS, next.wait.startedMs - sinceMs) : Infinity
   }
 
   /** The waits that have lasted long enough, and hold leases. */
-  #due(): WaitUnderLeases[] {
-    const sinceMs = this.#context.clock.monotonicMs() - this.#checkMs
+  #due(nowMs = this.#context.clock.monotonicMs()): WaitUnderLeases[] {
+    const sinceMs = nowMs - this.#checkMs
     return this.#waits
       .values()
       .filter((nested) => nested.wait.startedMs <= sinceMs && this.#leasesOf(nested).size > 0)

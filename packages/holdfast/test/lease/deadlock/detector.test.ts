@@ -5,6 +5,7 @@ import {
   LockUsageError,
   onLockEvent,
   type LockOptions,
+  type Clock,
   type Locks,
 } from 'holdfast'
 import { SeededRandom } from '@holdfast/conformance'
@@ -55,6 +56,16 @@ function observed(world: World, report: (call: Call) => void): Locks {
     },
   })
   return createLocks(store, { clock: world.clock, random: new SeededRandom(1) })
+}
+
+/** A clock each look at which takes a microsecond, and whose timers fire early, as Node's may. */
+function hasty({ clock }: World, earlyUs: number): Clock {
+  let looks = 0
+  return {
+    monotonicMs: () => clock.monotonicMs() + (looks += 1) / 1000,
+    wallMs: () => clock.wallMs(),
+    timer: (delayMs, fire) => clock.timer(Math.max(0, delayMs - earlyUs / 1000), fire),
+  }
 }
 
 /** Resolves when it was called this many times. */
@@ -176,6 +187,15 @@ describe('across clients', () => {
     const { outcomes } = await ring(world, [world.client(), world.client()])
     expect(deadlocks(outcomes)).toHaveLength(1)
     expect(outcomes).toContainEqual({ value: 'done' })
+  })
+
+  test('a timer that fires a moment early does not end the search', async () => {
+    for (let earlyUs = 1; earlyUs <= 60; earlyUs += 1) {
+      const world = makeWorld()
+      const clients = [1, 2].map(() => createLocks(world.store, { clock: hasty(world, earlyUs) }))
+      const { outcomes } = await ring(world, clients)
+      expect(deadlocks(outcomes), `${earlyUs} µs`).toHaveLength(1)
+    }
   })
 
   test('cohorts: callers without leases wait behind the ring, and get their locks', async () => {
