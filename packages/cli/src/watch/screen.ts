@@ -43,7 +43,9 @@ export class TerminalScreen {
     for (const [signal, exitCode] of Object.entries(ENDING))
       this.#on(signal, () => process.exit(exitCode))
     this.#on('SIGTSTP', () => this.#suspend())
+    // After a SIGSTOP from outside the terminal has the settings of the shell.
     this.#on('SIGCONT', () => {
+      this.#leave()
       this.#enter()
       this.#events.onRedraw()
     })

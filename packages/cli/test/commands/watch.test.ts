@@ -1,4 +1,6 @@
 /** `holdfast watch` in a real terminal, and its state and view without one. */
+import { readFileSync } from 'node:fs'
+import { eventually } from '@holdfast/servers/eventually'
 import { CAPACITY_ALL, type LockInfo } from 'holdfast/store'
 import { describe, expect, it } from 'vitest'
 import { displayWidth } from '../../dist/output/table.js'
@@ -6,6 +8,7 @@ import { keysIn } from '../../dist/watch/keys.js'
 import { FIRST_STATE, press, visibleLocks, type WatchState } from '../../dist/watch/state.js'
 import { render } from '../../dist/watch/view.js'
 import { Box } from '../support/holdfast.js'
+import { KEYS, type Terminal } from '../support/terminal.js'
 
 function lock(name: string, heldMs: number, waiters: number): LockInfo {
   const owner = { clientId: 'c', host: 'host', pid: 7, label: `label of ${name}` }
@@ -168,4 +171,27 @@ describe('holdfast watch', () => {
       expect(terminal.screen).toContain('\u001b[?25h\u001b[?1049l')
     },
   )
+
+  it.each([
+    ['Ctrl-Z', (terminal: Terminal) => terminal.types(KEYS.ctrlZ)],
+    ['SIGTSTP', (terminal: Terminal) => process.kill(terminal.pid, 'SIGTSTP')],
+    ['SIGSTOP', (terminal: Terminal) => process.kill(terminal.pid, 'SIGSTOP')],
+  ])('takes the terminal again after %s and SIGCONT', async (_, stop) => {
+    const terminal = new Box().inTerminal(['watch'], 80)
+    await terminal.shows('No lock is held')
+    stop(terminal)
+    await isStopped(terminal.pid)
+    process.kill(terminal.pid, 'SIGCONT')
+    await terminal.shows(/\[\?1049h[^]*\[\?1049l[^]*\[\?1049h[^]*No lock is held/)
+    terminal.types('q')
+    expect(await terminal.code()).toBe(0)
+  })
 })
+
+/** Resolves when the system has stopped a process. */
+function isStopped(pid: number): Promise<void> {
+  return eventually(
+    () => `process ${pid} is stopped`,
+    () => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') T '),
+  )
+}
