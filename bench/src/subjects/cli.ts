@@ -1,4 +1,4 @@
-/** Starts `true` again and again, bare or under a lock: `cli.js run|bare`. */
+/** Starts `true` under a lock, or Node alone, again and again: `cli.js run|node`. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,14 +9,14 @@ import { percentile } from '../stats.js'
 const [how = 'run'] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
 const program = fileURLToPath(new URL('../../../packages/cli/bin/holdfast.cjs', import.meta.url))
-const [file, args] =
+const args =
   how === 'run'
-    ? [process.execPath, [program, 'run', 'bench', '--store', `embedded:${folder}`, '--', 'true']]
-    : ['true', []]
+    ? [program, 'run', 'bench', '--store', `embedded:${folder}`, '--', 'true']
+    : ['-e', '0']
 
 const times = Array.from({ length: 15 }, () => {
   const startMs = performance.now()
-  const { status } = spawnSync(file, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   if (status !== 0) throw new Error(`${how} ended with ${status}`)
   return performance.now() - startMs
 })
