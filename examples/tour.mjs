@@ -37,10 +37,10 @@ show('released behind the run', (await released).outcome)
 
 // The answer to a renewal is late: the lease is at risk, and safe when it comes.
 const renew = store.renew.bind(store)
-store.renew = (...renewals) => pause(400).then(() => renew(...renewals))
-const slow = await locks.mutex('slow').acquire({ ttlMs: 900 })
+store.renew = (...renewals) => pause(1_500).then(() => renew(...renewals))
+const slow = await locks.mutex('slow').acquire({ ttlMs: 6_000 })
 const answers = ['at-risk', 'safe'].map(next)
-await pause(1_200)
+await pause(4_000)
 show('at risk', (await answers[0]).lock === slow.name)
 show('safe again', (await answers[1]).lock === slow.name, await slow.release())
 store.renew = renew
@@ -48,7 +48,7 @@ store.renew = renew
 // A lease whose handle is gone is announced, and kept.
 setFlagsFromString('--expose-gc')
 const forgotten = next('forgotten')
-await locks.mutex('lost').acquire({ ttlMs: 900 })
+await locks.mutex('lost').acquire()
 const collectGarbage = runInNewContext('gc')
 const collecting = setInterval(() => collectGarbage(), 50)
 show('forgotten', (await forgotten).lock.split(':').at(-1))
