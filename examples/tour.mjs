@@ -48,7 +48,7 @@ store.renew = renew
 // A lease whose handle is gone is announced, and kept.
 setFlagsFromString('--expose-gc')
 const forgotten = next('forgotten')
-await locks.mutex('lost').acquire()
+await locks.mutex('lost').acquire({ ttlMs: 6_000 })
 const collectGarbage = runInNewContext('gc')
 const collecting = setInterval(() => collectGarbage(), 50)
 show('forgotten', (await forgotten).lock.split(':').at(-1))
