@@ -20,87 +20,14 @@
  */
 
 import type { LockError } from '../errors.js'
+import type { Claim, ClaimRef, LockKind, Owner } from './claim.js'
 import type { MaybePromise } from './maybe-promise.js'
+import type { Traits } from './traits.js'
+import type { TransactionGuard } from './transaction-guard.js'
 
-/**
- * A mutex is the writer of a readers-writer lock: the two kinds may meet on one lock, and exclude
- * each other. A semaphore shares its lock only with semaphores of the same capacity.
- */
-export type LockKind = 'mutex' | 'readWriteLock' | 'semaphore'
-
-/**
- * The capacity of a mutex and of a readers-writer lock: a reader weighs 1, a writer and a mutex
- * weigh all of it.
- */
-export const CAPACITY_ALL = 2 ** 31 - 1
-
-/** The processes of a child that runs under a lock. A takeover checks whether they are gone. */
-export interface ProcessGroup {
-  readonly pgid: number
-  /** When the group's leader started, in units of the operating system: ids are used again. */
-  readonly startTime: string
-}
-
-/** The client that makes a claim. `inspect` shows it; it never decides a grant. */
-export interface Owner {
-  /** Names one `createLocks` call, forever. */
-  readonly clientId: string
-  readonly host: string
-  readonly pid: number
-  /** The user's own text, such as the command that runs under the lock. */
-  readonly label?: string
-  /** The child process group that works under the claim, recorded by the command line. */
-  readonly group?: ProcessGroup
-  /** The number of further waiters of the same process behind this claim. */
-  readonly localWaiters?: number
-  /** What the work under this lease waits for, once it has waited for `deadlockCheckMs`. */
-  readonly waitsFor?: readonly WaitNote[] | undefined
-}
-
-/** A wait of work that holds leases, as the owner of each of these leases shows it. */
-export interface WaitNote {
-  /** Names this wait, forever. */
-  readonly id: string
-  /** The full name of the lock that it waits for. */
-  readonly lock: string
-  readonly weight: number
-  /** The claim that stands for a shared wait in the queue. An exclusive wait needs none. */
-  readonly claimId?: string | undefined
-  /** When it began, by the wall clock of its client. The latest wait of a cycle fails. */
-  readonly sinceMs: number
-  /** Names the cycle in which its client has seen this wait. */
-  readonly cycle?: string | undefined
-}
-
-/** One request for a lock. It keeps its id from the first attempt to its withdrawal. */
-export interface Claim {
-  /** The full name of the lock, namespace included. At most 512 bytes of UTF-8. */
-  readonly lock: string
-  /** Never used again. Letters, digits, `-`, `_` and `.`; at most 64 characters. */
-  readonly id: string
-  readonly kind: LockKind
-  readonly capacity: number
-  /** A claim is exclusive when its weight is the whole capacity. */
-  readonly weight: number
-  readonly ttlMs: number
-  /**
-   * The longest time between two attempts of a waiter. The store forgets a waiter after three
-   * missed heartbeats. A pushed grant lasts for three heartbeats until its first renewal.
-   */
-  readonly heartbeatMs: number
-  readonly owner: Owner
-}
-
-/** The number of heartbeats that a waiter may miss, and that a pushed grant lasts unrenewed. */
-export const HEARTBEATS_TO_LIVE = 3
-
-/** The part of a claim that finds it in the store. */
-export interface ClaimRef {
-  readonly lock: string
-  readonly id: string
-  /** The claim's TTL: how long its tombstone must last. */
-  readonly ttlMs: number
-}
+export * from './claim.js'
+export * from './traits.js'
+export type * from './transaction-guard.js'
 
 export interface AttemptOptions {
   /** Join the queue of a busy lock. Otherwise the attempt leaves no trace on a busy lock. */
@@ -299,64 +226,6 @@ export interface InspectPage {
   readonly locks: readonly LockInfo[]
   /** Present when there may be more locks. */
   readonly cursor: string | undefined
-}
-
-/** The longest TTL that a store outside this process grants: a year. */
-export const LONGEST_TTL_MS = 366 * 24 * 3_600_000
-
-/** The pause between two attempts, for a store without a reason to poll more or less often. */
-export const DEFAULT_POLL_RANGE_MS: Traits['pollRangeMs'] = [50, 250]
-
-/** What a store can do and promises. The runtime refuses the rest with `UnsupportedLockError`. */
-export interface Traits {
-  /** Every grant has a larger token than each earlier grant of that lock. */
-  readonly fencing: boolean
-  /** A grant can reserve several tokens, for hand-offs inside one process. */
-  readonly tokenBlocks: boolean
-  readonly kinds: readonly LockKind[]
-  /** Waiters queue in the store, and no claim overtakes another there. */
-  readonly fair: boolean
-  /** How a waiter learns of its grant. `poll`: only by attempting again. */
-  readonly wakeUp: 'push' | 'poll'
-  /** The clock that ends a lease. */
-  readonly expiry: 'process' | 'machine' | 'server' | 'session'
-  readonly downgrade: boolean
-  /** A lease can pass to another process: the store has `adopt`. */
-  readonly adopt: boolean
-  readonly steal: boolean
-  readonly inspect: boolean
-  /**
-   * The requests of one client for a lock are decided in the order in which they left, unless a
-   * connection broke. An attempt then leaves behind a release that is not answered yet. Default
-   * false.
-   */
-  readonly ordered?: boolean
-  /** The pause between two attempts without a queue or a wake-up: [shortest, longest]. */
-  readonly pollRangeMs: readonly [number, number]
-  /** The TTLs that the store grants unchanged, in milliseconds: [shortest, longest]. */
-  readonly ttlRangeMs: readonly [number, number]
-}
-
-/** Runs a statement in the caller's transaction, and resolves to the rows. */
-export type GuardQuery = (sql: string, values: readonly string[]) => Promise<readonly unknown[]>
-
-/** A lease, as the transaction that it covers names it. */
-export interface GuardedLease extends Pick<ClaimRef, 'lock' | 'id'> {
-  readonly token: string
-}
-
-/**
- * The guard of a store in a database: a transaction of the same database keeps the lock until its
- * commit. While the transaction lasts, no other claim is granted the lock, even after the lease has
- * ended.
- */
-export interface TransactionGuard {
-  /** Runs before the transaction begins. Returns false when the claim does not hold the lock. */
-  prepare(claim: Pick<ClaimRef, 'lock' | 'id'>): MaybePromise<boolean>
-  /** Runs first in the transaction. Resolves to false when the lease is lost. */
-  begin(query: GuardQuery, lease: GuardedLease): Promise<boolean>
-  /** Runs last in the transaction. Resolves to false when the guarded transaction has ended. */
-  isStillOpen(query: GuardQuery, lease: GuardedLease): Promise<boolean>
 }
 
 export interface Store {
