@@ -1,4 +1,5 @@
 /** `holdfast acquire`: acquires a lock for longer than a process lives, and prints its handle. */
+import { systemClock } from 'holdfast'
 import { renderHelp } from '../args/help.js'
 import { oneName } from '../args/name.js'
 import { formatDuration } from '../args/duration.js'
@@ -66,7 +67,7 @@ A handle names a grant and is no secret. Nothing stops the work when the TTL pas
       withLock({ settings, location, status, ...departure }, async (lease) => {
         // The export renews, so the TTL counts from now.
         const handle = await lease.export()
-        const expiresAt = isoTime(Date.now() + settings.ttlMs)
+        const expiresAt = isoTime(systemClock.wallMs() + settings.ttlMs)
         const { lock, store: shown, claimId, token, waitedMs } = status
         if (values.json === true)
           printAnswer({ lock, store: shown, handle, claimId, token, expiresAt, waitedMs })

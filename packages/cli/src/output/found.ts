@@ -1,4 +1,5 @@
 /** Prints what a command found in the store: as JSON, or as a page for people. */
+import { systemClock } from 'holdfast'
 import type { StoreLocation } from '../stores/locate.js'
 import { isoTime, printAnswer } from './json.js'
 import { stdout } from './streams.js'
@@ -13,7 +14,7 @@ export interface Found {
 
 /** @param asJson the option `--json` */
 export function printFound(asJson: boolean, location: StoreLocation, found: Found): void {
-  const nowMs = Date.now()
+  const nowMs = systemClock.wallMs()
   if (asJson) printAnswer({ at: isoTime(nowMs), store: location.shown, ...found.json(nowMs) })
   else stdout().write(found.page({ width: widthOf(stdout()), paint: paintFor(stdout()) }, nowMs))
 }
