@@ -166,7 +166,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   /** Ends a grant here. The callers that still wait queue in the store again. */
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
-    if (this.#waits.size > 0 || this.#keepAliveTimer) this.#updateKeepAlive()
+    this.#updateKeepAlive()
     if (this.#waits.size > 0 && !this.#pending) this.#startClaim()
   }
 
