@@ -1,4 +1,7 @@
-/** The steps that the verbs of the rule share: expiry, grants, guards and the queue. */
+/**
+ * The steps that the verbs of the rule share: expiry, grants with their fencing tokens, guards and
+ * the queue. apply-fast.ts and apply-one.ts make their tokens by the same expression.
+ */
 
 /**
  * Turns a sole holder into a row of its own, deletes expired holders, and grants to the waiters

@@ -1,4 +1,7 @@
-/** The steps that the verbs of the rule share: expiry, grants, guards and the queue. */
+/**
+ * The steps that the verbs of the rule share: expiry, grants with their fencing tokens, guards and
+ * the queue. apply-fast.ts makes its tokens by the same expression.
+ */
 
 /** Deletes the expired holders of a lock and grants to the waiters that fit then. */
 export const EXPIRE_AND_PROMOTE = /* sql */ `
