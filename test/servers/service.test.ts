@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePorts, listens, Service } from '@holdfast/servers/service'
 
@@ -21,6 +23,18 @@ async function listener(script = ''): Promise<{ service: Service; port: number }
   return { service, port }
 }
 
+/** Four threads that compute without end. */
+const BUSY_THREADS = `
+  const { Worker } = require('node:worker_threads')
+  for (let thread = 0; thread < 4; thread += 1) new Worker('for (;;);', { eval: true })`
+
+/** The threads of a process that run or wait for a processor. */
+function running(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).filter((thread) =>
+    /\) R /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')),
+  )
+}
+
 describe('a private server', () => {
   test('answers once it is started, is killed, starts again, and is stopped', async () => {
     const { service, port } = await listener()
@@ -40,6 +54,21 @@ describe('a private server', () => {
     service.kill('SIGSTOP')
     await service.stop()
     expect(() => service.pid).toThrow('does not run')
+  })
+
+  test('computes nothing in any thread once it is paused', async () => {
+    const { service } = await listener(BUSY_THREADS)
+    await service.start()
+    const others = Array.from({ length: 4 }, () => spawn(process.execPath, ['-e', 'for (;;);']))
+    try {
+      for (let round = 0; round < 5; round += 1) {
+        await service.pause()
+        expect(running(service.pid)).toEqual([])
+        service.resume()
+      }
+    } finally {
+      for (const other of others) other.kill('SIGKILL')
+    }
   })
 
   test('that ends at once says why', async () => {

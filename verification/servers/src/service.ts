@@ -4,12 +4,21 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
 import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { mountMemory, unmountIn } from './disk.js'
+import { eventually } from './eventually.js'
 
 /** How to start a server. */
 export interface ServiceCommand {
@@ -119,7 +128,21 @@ export class Service {
     return this.#child !== undefined
   }
 
-  /** Sends a signal: `SIGSTOP` and `SIGCONT` stall a server, `SIGKILL` crashes it. */
+  /**
+   * Stops all its threads, its connections open, until `resume`. Resolves when none runs any more:
+   * one thread takes the signal, and on a busy machine the others run on until it gets a processor.
+   */
+  async pause(): Promise<void> {
+    const { pid } = this
+    this.kill('SIGSTOP')
+    await eventually(`all threads of ${this.#command.name} are stopped`, () => isStopped(pid))
+  }
+
+  resume(): void {
+    this.kill('SIGCONT')
+  }
+
+  /** Sends a signal. `SIGSTOP` takes effect some time later: `pause` waits for it. */
   kill(signal: NodeJS.Signals): void {
     if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') this.#expectedToRun = false
     this.#child?.kill(signal)
@@ -175,6 +198,12 @@ export class Service {
 function childrenOf(parent: number): number[] {
   const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
   return text.split(' ').filter(Boolean).map(Number)
+}
+
+function isStopped(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).every((thread) =>
+    /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')),
+  )
 }
 
 /** A zombie, whose parent has not collected it yet, holds nothing any more. */

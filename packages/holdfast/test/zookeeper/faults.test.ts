@@ -137,10 +137,10 @@ describe('three servers', () => {
     await late.inspect({ lock: 'warm' })
     for (let round = 0; round < 20; round += 1) {
       const claim = makeClaim(`behind-${round}`)
-      ensemble.members[behind]?.kill('SIGSTOP')
+      await ensemble.members[behind]?.pause()
       expect(await ahead.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
       const inspecting = late.inspect({ lock: claim.lock })
-      ensemble.members[behind]?.kill('SIGCONT')
+      ensemble.members[behind]?.resume()
       const [info] = (await inspecting).locks
       expect(info?.holders.map(({ claimId }) => claimId)).toEqual([claim.id])
     }
