@@ -1,7 +1,7 @@
 /** The pages for contributors name files and folders that exist. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const LEASE = 'packages/holdfast/src/lease'
@@ -24,6 +24,19 @@ test('architecture.md names each file of the lease runtime', () => {
   expect(files.filter((name) => !named.has(name))).toEqual([])
 })
 
+test('a room of the lease runtime imports only the rooms that architecture.md lists below it', () => {
+  const rooms = listedRooms()
+  expect(rooms.length).toBeGreaterThan(10)
+  const files = tracked.filter((path) => path.startsWith(`${LEASE}/`))
+  expect(files.map(roomOf).filter((room) => !rooms.includes(room))).toEqual([])
+  const upward = files.flatMap((path) =>
+    importsOf(path)
+      .filter((target) => rooms.indexOf(roomOf(target)) < rooms.indexOf(roomOf(path)))
+      .map((target) => `${path} imports ${target}`),
+  )
+  expect(upward).toEqual([])
+})
+
 test('CONTRIBUTING.md names only files that exist', () => {
   const named = namedFiles('CONTRIBUTING.md').filter((name) => !name.includes('NAME'))
   expect(named.filter((name) => !tracked.some((path) => endsIn(path, name)))).toEqual([])
@@ -43,6 +56,26 @@ test('the map of CONTRIBUTING.md names each folder of the library', () => {
 
 function namedFiles(page: string): string[] {
   return readFileSync(page, 'utf8').match(FILE) ?? []
+}
+
+/** Returns the rooms of the lease runtime as architecture.md lists them, from the top down. */
+function listedRooms(): string[] {
+  const page = readFileSync('docs/internals/architecture.md', 'utf8')
+  const list = /## Rooms\n+```\n(.*?)```/s.exec(page)?.[1] ?? ''
+  return [...list.matchAll(/^([\w-]+)(?:\/|\.ts)/gm)].map(([, room]) => room ?? '')
+}
+
+/** Returns the folder of a file below the lease runtime; its own name where it has none. */
+function roomOf(path: string): string {
+  return path.slice(LEASE.length + 1).split(/\/|\.ts/)[0] ?? ''
+}
+
+/** Returns the files of the lease runtime that a file imports, types included. */
+function importsOf(path: string): string[] {
+  const specifiers = readFileSync(path, 'utf8').matchAll(/from '(\.[^']+)\.js'/g)
+  return [...specifiers]
+    .map(([, specifier]) => `${join(dirname(path), specifier ?? '')}.ts`)
+    .filter((target) => target.startsWith(`${LEASE}/`))
 }
 
 /** Returns the folders of the map, each with the folders around it. */

@@ -14,8 +14,8 @@ export type { Election, ElectionEvents, LeadOptions } from './locks/election.js'
 export type { Leadership } from './locks/observe.js'
 export type { Dialect, SqlSession, TransactionalDatabase } from './transaction/database.js'
 export type { SingleFlight, SingleFlightOptions } from './locks/single-flight.js'
-export type { Lease, RenewOptions, WriteLease } from './lease/lease.js'
-export type { LeaseNote } from './lease/lease-note.js'
+export type { Lease, RenewOptions, WriteLease } from './lease/hold/lease.js'
+export type { LeaseNote } from './lease/hold/lease-note.js'
 export type {
   AcquireOptions,
   Fairness,
@@ -24,9 +24,9 @@ export type {
   LocksOptions,
   RunOptions,
   WaitOptions,
-} from './lease/options.js'
-export { channelName, onLockEvent } from './lease/events.js'
-export type { LockEvent, LockEventName, LockEvents } from './lease/events.js'
+} from './options/lock-options.js'
+export { channelName, onLockEvent } from './lease/runtime/events.js'
+export type { LockEvent, LockEventName, LockEvents } from './lease/runtime/events.js'
 export { findDeadlocks } from './lease/deadlock/wait-graph.js'
 export type { Deadlock } from './lease/deadlock/wait-graph.js'
 export {

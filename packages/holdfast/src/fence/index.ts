@@ -4,7 +4,7 @@
  * they hold a lock, for any store of the lock.
  */
 import { LockUsageError, StaleTokenError, StoreUnavailableError } from '../errors.js'
-import type { Lease } from '../lease/lease.js'
+import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { checkName } from '../store/names.js'
 import type { RedisClient } from '../stores/redis/clients.js'

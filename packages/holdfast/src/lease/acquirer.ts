@@ -7,15 +7,16 @@ import {
   UnsupportedLockError,
   type LockError,
 } from '../errors.js'
-import { adoptHandle } from './adoption.js'
-import { announceGrant } from './announcements.js'
-import { hasContexts } from './async-context.js'
+import { invariant } from '../invariant.js'
+import { adoptHandle } from './adopt/adoption.js'
+import { announceGrant } from './runtime/announcements.js'
+import { hasContexts } from '../async/async-context.js'
 import type { Client } from './client.js'
-import { currentFrame } from './frames.js'
-import { Grant } from './grant.js'
-import { releaseGrant } from './hand-off.js'
-import { HeldLease } from './held-lease.js'
-import type { GrantReturner } from './hold.js'
+import { currentFrame, type Enterable } from './nesting/frames.js'
+import { Grant } from './grant/grant.js'
+import { releaseGrant } from './local-queue/hand-off.js'
+import { HeldLease } from './hold/held-lease.js'
+import type { GrantReturner } from './hold/hold.js'
 import {
   ACQUIRE_KEYS,
   RUN_KEYS,
@@ -23,16 +24,16 @@ import {
   type AcquireOptions,
   type LockSettings,
   type RunOptions,
-} from './options.js'
+} from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
-import type { ClaimListener } from './claim-terms.js'
-import type { LocalQueue, QueueRegistry } from './queue-registry.js'
-import { frameToReenter, refuseSelfDeadlock, runInside } from './reentrancy.js'
-import { runAndRelease } from './run-and-release.js'
-import type { ClaimTemplate } from './runtime.js'
-import { startClaim } from './start-claim.js'
-import { timeoutOf } from './timeout-of.js'
-import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './caller-wait.js'
+import type { ClaimListener } from './claim/claim-terms.js'
+import type { LocalQueue, QueueRegistry } from './local-queue/queue-registry.js'
+import { frameToReenter, refuseSelfDeadlock, runInside } from './nesting/reentrancy.js'
+import { runAndRelease } from './hold/run-and-release.js'
+import type { ClaimTemplate } from './runtime/runtime.js'
+import { startClaim } from './claim/start-claim.js'
+import { timeoutOf } from './wait/timeout-of.js'
+import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './wait/caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
 const ONE_ATTEMPT: WaitLimits = { waitMs: 0, outageMs: 0, signal: undefined }
@@ -148,7 +149,12 @@ export class Acquirer {
     const startedMs = this.#client.runtime.clock.monotonicMs()
     const inside =
       frame &&
-      (await runInside(this.#client, frame, { template: this.#template, limits, startedMs }, work))
+      (await runInside(
+        this.#client,
+        frame,
+        { template: this.#template, limits, startedMs },
+        (lease) => work(heldLease(lease)),
+      ))
     if (inside) return inside.value
     const lease = await (frame
       ? acquirer.#acquireAfter(startedMs, limits)
@@ -266,6 +272,11 @@ export class Acquirer {
     const nowMs = this.#client.runtime.clock.monotonicMs()
     return new HeldLease(this.#client, grant, nowMs, this.#settings.maxHoldMs, this.#alone)
   }
+}
+
+function heldLease(lease: Enterable): HeldLease {
+  invariant(lease instanceof HeldLease, 'a frame belongs to a lease', lease.name)
+  return lease
 }
 
 function assertSupported(client: Client, template: ClaimTemplate): void {

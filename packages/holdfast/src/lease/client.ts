@@ -5,10 +5,10 @@
 import { systemClock, systemRandom } from '../clock/clock.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Store } from '../store/contract.js'
-import { AttemptRetries } from './attempt-retries.js'
-import { Cohort } from './cohort-queue.js'
-import { FifoQueue } from './fifo-queue.js'
-import { Heartbeats } from './heartbeats.js'
+import { AttemptRetries } from './wait/attempt-retries.js'
+import { Cohort } from './local-queue/cohort-queue.js'
+import { FifoQueue } from './local-queue/fifo-queue.js'
+import { Heartbeats } from './wait/heartbeats.js'
 import {
   checkBoolean,
   checkDeadlockCheck,
@@ -17,17 +17,17 @@ import {
   clientSettings,
   type LockSettings,
   type LocksOptions,
-} from './options.js'
-import { OpenReleases } from './open-releases.js'
-import { OUTAGE_LIMIT_MS } from './outage.js'
-import { QueueRegistry } from './queue-registry.js'
-import { RenewalScheduler } from './renewal-scheduler.js'
-import { Runtime } from './runtime.js'
-import { NoHandOffQueue } from './no-hand-off-queue.js'
+} from '../options/lock-options.js'
+import { OpenReleases } from './release/open-releases.js'
+import { OUTAGE_LIMIT_MS } from './wait/outage.js'
+import { QueueRegistry } from './local-queue/queue-registry.js'
+import { RenewalScheduler } from './renew/renewal-scheduler.js'
+import { Runtime } from './runtime/runtime.js'
+import { NoHandOffQueue } from './local-queue/no-hand-off-queue.js'
 import type { OpenLease, Services } from './services.js'
-import type { WaitLimits } from './caller-wait.js'
-import { WaiterLimit } from './waiter-limit.js'
-import { Withdrawals } from './withdrawals.js'
+import type { WaitLimits } from './wait/caller-wait.js'
+import { WaiterLimit } from './wait/waiter-limit.js'
+import { Withdrawals } from './release/withdrawals.js'
 
 export class Client implements Services {
   readonly settings: LockSettings

@@ -3,12 +3,12 @@
  * the leases that `close` has to end.
  */
 import type { LinkedSet } from '../collections/linked-set.js'
-import type { AttemptRetries } from './attempt-retries.js'
-import type { Heartbeats } from './heartbeats.js'
-import type { OpenReleases } from './open-releases.js'
-import type { RenewalScheduler } from './renewal-scheduler.js'
-import type { Runtime } from './runtime.js'
-import type { Withdrawals } from './withdrawals.js'
+import type { AttemptRetries } from './wait/attempt-retries.js'
+import type { Heartbeats } from './wait/heartbeats.js'
+import type { OpenReleases } from './release/open-releases.js'
+import type { RenewalScheduler } from './renew/renewal-scheduler.js'
+import type { Runtime } from './runtime/runtime.js'
+import type { Withdrawals } from './release/withdrawals.js'
 
 /** A lease that was neither released nor lost, as `close` and `steal` see it. */
 export interface OpenLease {

@@ -2,9 +2,9 @@
 import { LockUsageError } from '../errors.js'
 import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
-import { frameOf } from '../lease/frames.js'
-import type { HeldLease } from '../lease/held-lease.js'
-import { assertKeeps } from '../lease/keep-grant.js'
+import { frameOf } from '../lease/nesting/frames.js'
+import type { HeldLease } from '../lease/hold/held-lease.js'
+import { assertKeeps } from '../lease/release/keep-grant.js'
 import {
   callSettings,
   checkDuration,
@@ -12,8 +12,8 @@ import {
   RUN_KEYS,
   type LockSettings,
   type RunOptions,
-} from '../lease/options.js'
-import type { ClaimTemplate } from '../lease/runtime.js'
+} from '../options/lock-options.js'
+import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkKeys } from '../options/known-keys.js'
 
 /**

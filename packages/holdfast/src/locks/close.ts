@@ -3,7 +3,7 @@ import { settlesWithin } from '../clock/with-timeout.js'
 import { LockError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { OpenLease } from '../lease/services.js'
-import { checkDuration } from '../lease/options.js'
+import { checkDuration } from '../options/lock-options.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import type { Store } from '../store/contract.js'
 

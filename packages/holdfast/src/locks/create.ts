@@ -2,20 +2,20 @@
 import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError } from '../errors.js'
 import { Client } from '../lease/client.js'
-import { detached } from '../lease/async-context.js'
-import { enclosingFrame } from '../lease/frames.js'
-import { HeldLease } from '../lease/held-lease.js'
+import { detached } from '../async/async-context.js'
+import { enclosingFrame } from '../lease/nesting/frames.js'
+import { HeldLease } from '../lease/hold/held-lease.js'
 import {
   checkDuration,
   CLIENT_KEYS,
   type AcquireOptions,
   type LockOptions,
   type LocksOptions,
-} from '../lease/options.js'
+} from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
-import { releaseHandle, renewHandle } from '../lease/adoption.js'
-import type { Lease } from '../lease/lease.js'
+import { releaseHandle, renewHandle } from '../lease/adopt/adoption.js'
+import type { Lease } from '../lease/hold/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
 import { shownAs } from '../store/with-json.js'
 import { checkName, checkText, fullName } from '../store/names.js'

@@ -4,8 +4,8 @@
  * The leader is the holder of the lock, so leadership is a lease: it can be lost at any time,
  * `signal` aborts by the deadline, and the token distinguishes an old leader from a new one.
  */
-import type { Lease } from '../lease/lease.js'
-import type { WaitOptions } from '../lease/options.js'
+import type { Lease } from '../lease/hold/lease.js'
+import type { WaitOptions } from '../options/lock-options.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Leadership } from './observe.js'
 

@@ -1,10 +1,10 @@
 /** A semaphore's lock that uses the capacity in force: `onMismatch: 'follow'`. */
 import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import type { Lease } from '../lease/lease.js'
-import type { AcquireOptions, LockSettings, RunOptions } from '../lease/options.js'
-import type { ClaimTemplate } from '../lease/runtime.js'
-import { timeoutOf } from '../lease/timeout-of.js'
+import type { Lease } from '../lease/hold/lease.js'
+import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
+import type { ClaimTemplate } from '../lease/runtime/runtime.js'
+import { timeoutOf } from '../lease/wait/timeout-of.js'
 import { BasicLock } from './lock.js'
 
 /** How often one call follows: another client may change the capacity between two attempts. */

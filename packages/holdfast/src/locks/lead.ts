@@ -1,7 +1,7 @@
 /** `election.lead`: work that runs on the candidate that leads, again after each loss. */
-import { onAbort } from '../lease/abort-listeners.js'
-import type { HeldLease } from '../lease/held-lease.js'
-import type { Lease } from '../lease/lease.js'
+import { onAbort } from '../async/abort-listeners.js'
+import type { HeldLease } from '../lease/hold/held-lease.js'
+import type { Lease } from '../lease/hold/lease.js'
 
 /** What `lead` does with a candidate. */
 export interface Candidate {

@@ -12,12 +12,12 @@ import {
   RUN_KEYS,
   type AcquireOptions,
   type RunOptions,
-} from '../lease/options.js'
+} from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
-import type { Lease, RenewOptions } from '../lease/lease.js'
+import type { Lease, RenewOptions } from '../lease/hold/lease.js'
 import type { Client } from '../lease/client.js'
-import type { HeldLease } from '../lease/held-lease.js'
-import { timeoutOf } from '../lease/timeout-of.js'
+import type { HeldLease } from '../lease/hold/held-lease.js'
+import { timeoutOf } from '../lease/wait/timeout-of.js'
 import { INSPECT } from '../store/with-json.js'
 import { fixedSettings, keepAllTaken } from './at-least.js'
 import { BasicLock, type Lockable } from './lock.js'

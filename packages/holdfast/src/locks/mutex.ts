@@ -3,8 +3,8 @@
  * its name as well.
  */
 import type { Client } from '../lease/client.js'
-import type { Lease } from '../lease/lease.js'
-import { LOCK_KEYS, lockSettings, type LockOptions } from '../lease/options.js'
+import type { Lease } from '../lease/hold/lease.js'
+import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'

@@ -1,7 +1,7 @@
 /** `election.observe`: the leaders of an election, as the store sees them. */
-import { isRetryable } from '../lease/withdrawals.js'
-import type { Runtime } from '../lease/runtime.js'
-import { Wait } from '../lease/caller-wait.js'
+import { isRetryable } from '../lease/release/withdrawals.js'
+import type { Runtime } from '../lease/runtime/runtime.js'
+import { Wait } from '../lease/wait/caller-wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
 

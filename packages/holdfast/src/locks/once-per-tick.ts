@@ -1,6 +1,6 @@
 /** `oncePerTick`: of the replicas that a timer starts at about the same time, one works. */
 import { LockTimeoutError } from '../errors.js'
-import type { Lease } from '../lease/lease.js'
+import type { Lease } from '../lease/hold/lease.js'
 import type { KnownKeys } from '../options/known-keys.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Lockable } from './lock.js'

@@ -3,8 +3,8 @@
  * later readers.
  */
 import type { Client } from '../lease/client.js'
-import type { Lease, WriteLease } from '../lease/lease.js'
-import { LOCK_KEYS, lockSettings, type LockOptions } from '../lease/options.js'
+import type { Lease, WriteLease } from '../lease/hold/lease.js'
+import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'

@@ -1,7 +1,7 @@
 /** A semaphore: a number of permits, of which each holder takes one or more. */
 import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import type { Lease } from '../lease/lease.js'
+import type { Lease } from '../lease/hold/lease.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import {
@@ -12,7 +12,7 @@ import {
   type AcquireOptions,
   type LockOptions,
   type RunOptions,
-} from '../lease/options.js'
+} from '../options/lock-options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { FollowingLock } from './following-lock.js'
 import { BasicLock, type Lockable } from './lock.js'

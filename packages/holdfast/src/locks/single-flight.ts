@@ -5,9 +5,9 @@
  * written the value.
  */
 import { LockUsageError } from '../errors.js'
-import type { Lease } from '../lease/lease.js'
+import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
-import { ACQUIRE_KEYS, type AcquireOptions } from '../lease/options.js'
+import { ACQUIRE_KEYS, type AcquireOptions } from '../options/lock-options.js'
 import type { Lockable } from './lock.js'
 
 export interface SingleFlightOptions<T> extends AcquireOptions {

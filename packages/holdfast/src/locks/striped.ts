@@ -3,7 +3,7 @@ import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
-import { LOCK_KEYS, lockSettings, type LockOptions } from '../lease/options.js'
+import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-options.js'
 import { checkName } from '../store/names.js'
 import { mutex, type Mutex } from './mutex.js'
 

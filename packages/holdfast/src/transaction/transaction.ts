@@ -7,9 +7,9 @@
  * lock only after that transaction has ended.
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
-import type { HeldLease } from '../lease/held-lease.js'
-import type { Lease } from '../lease/lease.js'
-import { ACQUIRE_KEYS, type AcquireOptions } from '../lease/options.js'
+import type { HeldLease } from '../lease/hold/held-lease.js'
+import type { Lease } from '../lease/hold/lease.js'
+import { ACQUIRE_KEYS, type AcquireOptions } from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
 import { checkKeys } from '../options/known-keys.js'
 import type { Lockable } from '../locks/lock.js'

@@ -5,11 +5,11 @@ import type { Claim, Granted } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { createLocks } from '../../dist/index.js'
 import { Client } from '../../dist/lease/client.js'
-import { Grant } from '../../dist/lease/grant.js'
-import { releaseGrant } from '../../dist/lease/hand-off.js'
-import { HeldLease } from '../../dist/lease/held-lease.js'
-import { RenewalLane } from '../../dist/lease/renewal-lane.js'
-import { Wait } from '../../dist/lease/caller-wait.js'
+import { Grant } from '../../dist/lease/grant/grant.js'
+import { releaseGrant } from '../../dist/lease/local-queue/hand-off.js'
+import { HeldLease } from '../../dist/lease/hold/held-lease.js'
+import { RenewalLane } from '../../dist/lease/grant/renewal-lane.js'
+import { Wait } from '../../dist/lease/wait/caller-wait.js'
 
 const TEMPLATE = { lock: 'a', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000 } as const
 const TERMS = { token: 1n, tokens: 1, ttlMs: 1000, baseMs: 0, offsetMs: 0 }

@@ -1,7 +1,7 @@
 /** `atLeastMs` of several locks keeps all of them, or none. */
 import { expect, test } from 'vitest'
 import { keepAllTaken } from '../../dist/locks/at-least.js'
-import type { HeldLease } from '../../dist/lease/held-lease.js'
+import type { HeldLease } from '../../dist/lease/hold/held-lease.js'
 import { makeWorld } from '../support/world.js'
 
 test('a lock that could not be kept lets the others be free at their release', async () => {

@@ -7,7 +7,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'A row of hand-offs ends after 10 ms',
     edits: [
       {
-        file: 'lease/hand-off.js',
+        file: 'lease/local-queue/hand-off.js',
         find: 'HAND_OFFS_FOR_MS = 10',
         replace: 'HAND_OFFS_FOR_MS = 1000',
       },
@@ -18,7 +18,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'A row has at most 32 hand-offs',
     edits: [
       {
-        file: 'lease/hand-off.js',
+        file: 'lease/local-queue/hand-off.js',
         find: 'HAND_OFFS_IN_A_ROW = 32',
         replace: 'HAND_OFFS_IN_A_ROW = 3200',
       },
@@ -28,14 +28,18 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-shares-token',
     breaks: 'Each lease of a row has its own, larger token',
-    edits: [{ file: 'lease/hold.js', find: 'BigInt(handOffs)', replace: '0n' }],
+    edits: [{ file: 'lease/hold/hold.js', find: 'BigInt(handOffs)', replace: '0n' }],
   },
   {
     name: 'cohort-exceeds-its-tokens',
     breaks: 'A row ends with the block of tokens that the grant reserved',
     edits: [
-      { file: 'lease/hand-off.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' },
-      { file: 'lease/hold.js', find: 'handOffs === 0 || handOffs < tokens', replace: 'true' },
+      {
+        file: 'lease/local-queue/hand-off.js',
+        find: 'grant.handOffs + 1 < grant.tokens &&',
+        replace: '',
+      },
+      { file: 'lease/hold/hold.js', find: 'handOffs === 0 || handOffs < tokens', replace: 'true' },
     ],
   },
   {
@@ -43,17 +47,17 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
     edits: [
       {
-        file: 'lease/hand-off.js',
+        file: 'lease/local-queue/hand-off.js',
         find: 'grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))',
         replace: 'true',
       },
       {
-        file: 'lease/hand-off.js',
+        file: 'lease/local-queue/hand-off.js',
         find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&',
         replace: '',
       },
       {
-        file: 'lease/hand-off.js',
+        file: 'lease/local-queue/hand-off.js',
         find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2',
         replace: 'true',
       },
@@ -65,7 +69,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'A FIFO queue hands off only to the caller that stands right behind',
     edits: [
       {
-        file: 'lease/fifo-queue.js',
+        file: 'lease/local-queue/fifo-queue.js',
         find: 'first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined',
         replace: 'first',
       },

@@ -32,7 +32,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
       'A pushed grant lasts three heartbeats at most until its first renewal, with any message',
     edits: [
       {
-        file: 'lease/claim-state.js',
+        file: 'lease/claim/claim-state.js',
         find: 'Math.min(pushed.ttlMs, longestMs)',
         replace: 'pushed.ttlMs',
       },

@@ -10,7 +10,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
       '`held` is checked against the deadline, so that it is false after a pause before any timer has run',
     edits: [
       {
-        file: 'lease/grant.js',
+        file: 'lease/grant/grant.js',
         find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)',
         replace: 'this.isOpen && !this.clocksDisagree(offsetMs)',
       },
@@ -22,7 +22,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
       'When wall clock and monotonic clock part, as after a sleep of the machine, `held` is false',
     edits: [
       {
-        file: 'lease/grant.js',
+        file: 'lease/grant/grant.js',
         find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)',
         replace: 'this.isOpen && nowMs < this.deadlineMs',
       },
@@ -31,14 +31,16 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
   {
     name: 'no-margin',
     breaks: 'A margin is taken off the TTL, for clocks that run at different rates',
-    edits: [{ file: 'lease/deadline.js', find: 'return ttlMs * 0.01 + 2;', replace: 'return 0;' }],
+    edits: [
+      { file: 'lease/grant/deadline.js', find: 'return ttlMs * 0.01 + 2;', replace: 'return 0;' },
+    ],
   },
   {
     name: 'grant-from-reply',
     breaks: 'A lease counts from when the request left, not from when the answer came',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'termsOfAnswer(result, sent, ',
         replace: `termsOfAnswer(result, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
       },
@@ -49,7 +51,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewed lease counts from when the renewal left, not from when the answer came',
     edits: [
       {
-        file: 'lease/renewal-scheduler.js',
+        file: 'lease/renew/renewal-scheduler.js',
         find: 'grant.extend(sent.sentMs, ',
         replace: 'grant.extend(this.#runtime.clock.monotonicMs(), ',
       },
@@ -60,7 +62,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'An answer that reports an existing grant does not restart its clock',
     edits: [
       {
-        file: 'lease/claim-state.js',
+        file: 'lease/claim/claim-state.js',
         find: 'if (!granted.alreadyGranted)\n        return { token',
         replace: 'return { token',
       },
@@ -71,7 +73,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A pushed grant counts from the last request that was answered "waiting"',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'this.#grant(terms);',
         replace: `this.#grant({ ...terms, baseMs: ${NOW_IN_CLAIM} });`,
       },
@@ -83,7 +85,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
       'The news of a grant is no grant when the claim may have lost it and have been queued again since',
     edits: [
       {
-        file: 'lease/claim-state.js',
+        file: 'lease/claim/claim-state.js',
         find: 'nowMs - since.sentMs + Math.abs(offsetMs - since.offsetMs)',
         replace: '0',
       },
@@ -95,7 +97,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewal whose outcome is unknown keeps the old deadline',
     edits: [
       {
-        file: 'lease/renewal-scheduler.js',
+        file: 'lease/renew/renewal-scheduler.js',
         find: "if (result.outcome === 'renewed') {",
         replace: "if (result.outcome !== 'lost') {",
       },
@@ -105,7 +107,11 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     name: 'loss-not-announced',
     breaks: 'Loss is announced by the deadline, even without a network',
     edits: [
-      { file: 'lease/renewal-scheduler.js', find: "this.lose(grant, 'deadline');", replace: '' },
+      {
+        file: 'lease/renew/renewal-scheduler.js',
+        find: "this.lose(grant, 'deadline');",
+        replace: '',
+      },
     ],
   },
   {
@@ -113,7 +119,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A holder whose renewal is refused stops at once',
     edits: [
       {
-        file: 'lease/renewal-scheduler.js',
+        file: 'lease/renew/renewal-scheduler.js',
         find: "this.lose(grant, result.reason, result.reason === 'stolen' ? result.stealReason : undefined);\n            return;",
         replace: "result = { outcome: 'renewed' };",
       },
@@ -124,7 +130,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A lease that ended on the way is never handed out',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'if (grant.deadlineMs <= nowMs) {',
         replace: 'if (false) {',
       },
@@ -135,7 +141,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A grant that came while the machine slept is asked about before it is handed out',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'if (clocksParted(offsetMs, terms.offsetMs, terms.ttlMs)) {',
         replace: 'if (false) {',
       },

@@ -6,9 +6,9 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     name: 'no-floor',
     breaks: 'A waiter attempts again by itself, also when its wake-ups are lost',
     edits: [
-      { file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' },
+      { file: 'lease/wait/heartbeats.js', find: 'listener();\n', replace: '\n' },
       {
-        file: 'lease/claim-wake-ups.js',
+        file: 'lease/wait/claim-wake-ups.js',
         find: 'timer(delayMs + 1, () => this.#listener.attempt())',
         replace: 'timer(delayMs + 1, () => undefined)',
       },
@@ -18,14 +18,14 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
   {
     name: 'no-heartbeat',
     breaks: 'A waiter keeps its place by heartbeats',
-    edits: [{ file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' }],
+    edits: [{ file: 'lease/wait/heartbeats.js', find: 'listener();\n', replace: '\n' }],
   },
   {
     name: 'impatient',
     breaks: 'A caller waits for as long as it says, also while the store is away',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'if (this.#terms.enqueue && isRetryable(error)) {',
         replace: 'if (this.waitedMs !== undefined && isRetryable(error)) {',
       },
@@ -36,7 +36,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'An attempt that found no store is sent again with the same claim',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'this.#send(true);',
         replace:
           '(this.#claim = this.#services.runtime.newClaim(this.#template)) && this.#send(true);',
@@ -48,7 +48,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'An attempt whose outcome is unclear is withdrawn',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'this.#end();\n        withdrawals.inBackground(this.#claim);\n        this.#listener.done(undefined, error);',
         replace: 'this.#end();\n        this.#listener.done(undefined, error);',
       },
@@ -60,7 +60,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A wait that is given up is withdrawn',
     edits: [
       {
-        file: 'lease/pending-claim.js',
+        file: 'lease/claim/pending-claim.js',
         find: 'if (wasSent)\n            this.#services.withdrawals.inBackground(this.#claim);',
         replace: '',
       },
@@ -72,7 +72,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A withdraw that was not answered is repeated',
     edits: [
       {
-        file: 'lease/withdrawals.js',
+        file: 'lease/release/withdrawals.js',
         find: 'if (this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs)',
         replace: 'if (true)',
       },
@@ -84,7 +84,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: '`released` is answered only if it was ours until then',
     edits: [
       {
-        file: 'lease/withdrawals.js',
+        file: 'lease/release/withdrawals.js',
         find: "outcome === 'released' ? outcome : 'lost'",
         replace: "'released'",
       },
@@ -95,7 +95,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A release whose outcome stays unknown is not taken for a success',
     edits: [
       {
-        file: 'lease/withdrawals.js',
+        file: 'lease/release/withdrawals.js',
         find: 'throw this.#unknownRelease(claim, caught);',
         replace: "return 'released';",
       },

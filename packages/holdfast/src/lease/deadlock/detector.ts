@@ -15,7 +15,7 @@ import type { Clock, Random, Timer } from '../../clock/clock.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { DeadlockError } from '../../errors.js'
 import type { LockInfo, Owner, Renewal, Store, WaitNote } from '../../store/contract.js'
-import { outsideContext } from '../async-context.js'
+import { outsideContext } from '../../async/async-context.js'
 import {
   WaitUnderLeases,
   type NestedRequest,

@@ -1,7 +1,7 @@
 /** PostgreSQL's advisory locks that belong to a transaction: a lock on a name, without a row. */
 import { createHash } from 'node:crypto'
 import { LockTimeoutError, UnsupportedLockError } from '../../errors.js'
-import { checkWait } from '../../lease/options.js'
+import { checkWait } from '../../options/lock-options.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkName } from '../../store/names.js'
 import type { SqlSession } from '../database.js'

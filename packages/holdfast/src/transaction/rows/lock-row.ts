@@ -4,7 +4,7 @@
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { isLockError, LockTimeoutError } from '../../errors.js'
-import { checkWait } from '../../lease/options.js'
+import { checkWait } from '../../options/lock-options.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'

@@ -5,7 +5,7 @@
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError, VersionConflictError } from '../../errors.js'
-import { checkDuration } from '../../lease/options.js'
+import { checkDuration } from '../../options/lock-options.js'
 import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'

@@ -1,0 +1,189 @@
+/**
+ * The passage of a lease from one process to another: `export` turns the holder's claim into a
+ * detached one, and `adopt` turns that into a claim of the adopter. Both are the same verb of the
+ * store.
+ */
+import { LockLostError, lockMismatch, LockUsageError, UnsupportedLockError } from '../../errors.js'
+import type { Adoption, AdoptResult, Claim, Granted } from '../../store/contract.js'
+import { Grant } from '../grant/grant.js'
+import { decodeHandle, encodeHandle, type LeaseHandle } from './lease-handle.js'
+import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
+import type { Services } from '../services.js'
+import { isRetryable } from '../release/withdrawals.js'
+
+/** How long to pause before the verb is repeated, in milliseconds. */
+const RETRY_MS = [20, 200] as const
+/** How long a caller of `adopt` waits for the outcome of repeated tries. */
+const ADOPT_FOR_MS = 10_000
+
+/** Detaches the claim of a grant. Resolves to the handle. Throws as `detachClaim` does. */
+export async function detachGrant(
+  services: Services,
+  grant: Grant,
+  token: bigint,
+): Promise<string> {
+  const { id, lock, kind, capacity, weight, ttlMs } = await detachClaim(services, grant, token)
+  const store = services.runtime.store.name
+  return encodeHandle({ store, lock, claimId: id, token, kind, capacity, weight, ttlMs })
+}
+
+/**
+ * Turns the claim of a grant into a detached one: the end of this process does not free the lock.
+ * @throws LockLostError when the store no longer holds the lock for the grant.
+ * @throws StoreUnavailableError when the outcome stays unknown until the deadline. Both claims are
+ * then withdrawn: no lease is left without a holder.
+ */
+export async function detachClaim(services: Services, grant: Grant, token: bigint): Promise<Claim> {
+  const { runtime, withdrawals } = services
+  const { claim, weight } = grant
+  const template = { ...claim, ttlMs: grant.askedTtlMs }
+  const to: Claim = { ...runtime.newClaim(template), weight, owner: claim.owner }
+  const adoption = { from: claim, token, to, detached: true }
+  let result: AdoptResult
+  try {
+    result = await untilAnswered(runtime, adoption, grant.deadlineMs)
+  } catch (error) {
+    withdrawals.inBackground(to)
+    services.renewals.lose(grant, 'expired')
+    throw error
+  }
+  if (result.outcome === 'lost') {
+    services.renewals.lose(grant, result.reason, stealReasonOf(result))
+    throw lost(runtime, claim.lock, result)
+  }
+  return to
+}
+
+/**
+ * Takes over the exported lease for a lock of this client.
+ * @throws LockUsageError when the handle is damaged, or belongs to another store or lock.
+ * @throws LockLostError when the lease has ended, or another process has adopted it.
+ * @throws StoreUnavailableError when the outcome stays unknown.
+ */
+export async function adoptHandle(
+  { runtime, withdrawals }: Services,
+  template: ClaimTemplate,
+  renews: boolean,
+  text: unknown,
+): Promise<Grant> {
+  runtime.assertOpen(template.lock)
+  assertAdopts(runtime, template.lock)
+  const handle = handleFor(runtime, text)
+  if (handle.lock !== template.lock) {
+    throw new LockUsageError(
+      `The handle is of the lock "${handle.lock}", not of "${template.lock}". Adopt it with that lock.`,
+      { lock: template.lock, store: runtime.store.name },
+    )
+  }
+  if (handle.kind !== template.kind || handle.capacity !== template.capacity)
+    throw lockMismatch(template, handle, runtime.store.name)
+  const sentMs = runtime.clock.monotonicMs()
+  const offsetMs = runtime.clockOffsetMs(sentMs)
+  const to: Claim = { ...runtime.newClaim(template, offsetMs), weight: handle.weight }
+  const adoption = { from: claimOf(handle), token: handle.token, to, detached: false }
+  let result: AdoptResult
+  try {
+    result = await untilAnswered(runtime, adoption, sentMs + ADOPT_FOR_MS)
+  } catch (error) {
+    withdrawals.inBackground(to)
+    throw error
+  }
+  if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
+  return grantOf(result, to, { sentMs, offsetMs }, renews)
+}
+
+/** The TTL counts from the first request: a repeated one may report the grant of an earlier one. */
+function grantOf(
+  { token, tokens, ttlMs }: Granted,
+  claim: Claim,
+  { sentMs, offsetMs }: { readonly sentMs: number; readonly offsetMs: number },
+  renews: boolean,
+): Grant {
+  return new Grant(claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, renews, sentMs)
+}
+
+/**
+ * Renews an exported lease, which stays exported.
+ * @throws LockLostError when it has ended or was adopted.
+ */
+export async function renewHandle({ runtime }: Services, text: unknown): Promise<void> {
+  const { lock, claimId: id, ttlMs } = handleFor(runtime, text)
+  runtime.assertOpen(lock)
+  assertAdopts(runtime, lock)
+  const renewal = { lock, id, ttlMs, owner: runtime.owner }
+  const [result] = await runtime.store.renew([renewal])
+  if (result?.outcome === 'unknown') throw result.cause
+  if (result?.outcome !== 'renewed')
+    throw lost(runtime, lock, result ?? { outcome: 'lost', reason: 'expired' })
+}
+
+/** Releases an exported lease. Resolves to `lost` when it had ended or was adopted. */
+export async function releaseHandle(
+  { runtime, withdrawals }: Services,
+  text: unknown,
+): Promise<'released' | 'lost'> {
+  const handle = handleFor(runtime, text)
+  runtime.assertOpen(handle.lock)
+  assertAdopts(runtime, handle.lock)
+  const claim = { ...claimOf(handle), heartbeatMs: handle.ttlMs, owner: runtime.owner }
+  const nowMs = runtime.clock.monotonicMs()
+  return withdrawals.release(claim, nowMs + handle.ttlMs, nowMs)
+}
+
+function claimOf({ claimId, ...handle }: LeaseHandle): Omit<Claim, 'heartbeatMs' | 'owner'> {
+  const { lock, kind, capacity, weight, ttlMs } = handle
+  return { lock, id: claimId, kind, capacity, weight, ttlMs }
+}
+
+/** @throws LockUsageError when the handle is damaged or was made for another kind of store. */
+function handleFor({ store }: Runtime, text: unknown): LeaseHandle {
+  const handle = decodeHandle(text)
+  if (handle.store === store.name) return handle
+  throw new LockUsageError(
+    `The handle is of a lease in a ${handle.store} store, and this is a ${store.name} store. Use the store that it was exported from.`,
+    { lock: handle.lock, store: store.name },
+  )
+}
+
+/** @throws UnsupportedLockError where leases cannot pass to another process. */
+export function assertAdopts({ store }: Runtime, lock: string): void {
+  if (store.traits.adopt && store.adopt) return
+  throw new UnsupportedLockError(
+    `The ${store.name} store cannot pass the lease on "${lock}" to another process.`,
+    { lock, store: store.name },
+  )
+}
+
+async function untilAnswered(
+  runtime: Runtime,
+  adoption: Adoption,
+  giveUpMs: number,
+): Promise<AdoptResult> {
+  const { store, clock } = runtime
+  const { lock } = adoption.to
+  for (;;) {
+    try {
+      assertAdopts(runtime, lock)
+      return (await store.adopt?.(adoption)) as AdoptResult
+    } catch (caught) {
+      const error = runtime.asLockError(caught, lock, 'the adoption')
+      if (!isRetryable(error) || runtime.closed || clock.monotonicMs() >= giveUpMs) throw error
+    }
+    const delayMs = runtime.jitter(...RETRY_MS)
+    await new Promise<void>((resolve) => void clock.timer(delayMs, resolve))
+  }
+}
+
+type Loss = Extract<AdoptResult, { outcome: 'lost' }>
+
+function lost({ store }: Runtime, lock: string, loss: Loss): LockLostError {
+  return new LockLostError(loss.reason, {
+    lock,
+    store: store.name,
+    stealReason: stealReasonOf(loss),
+  })
+}
+
+function stealReasonOf(loss: Loss): string | undefined {
+  return loss.reason === 'stolen' ? loss.stealReason : undefined
+}

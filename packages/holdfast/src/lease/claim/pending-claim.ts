@@ -1,0 +1,342 @@
+/**
+ * One claim on its way to a grant: it attempts, queues, watches, and attempts again until the store
+ * grants it or its caller stops it.
+ *
+ * Correctness rests on the attempts alone. A wake-up saves time; a lost wake-up costs one
+ * heartbeat. When the claim ends in doubt, the client withdraws it, so that no grant is left
+ * without a holder.
+ */
+import type { AttemptResult, Claim, PushedGrant, RenewResult } from '../../store/contract.js'
+import type { LockError } from '../../errors.js'
+import { invariant } from '../../invariant.js'
+import type { MaybePromise } from '../../store/maybe-promise.js'
+import { AttemptLog } from './attempt-log.js'
+import type { Retryable } from '../wait/attempt-retries.js'
+import {
+  afterBusy,
+  afterWaiting,
+  ENDED,
+  evidenceOf,
+  isAged,
+  termsOfAnswer,
+  termsOfPush,
+  UNSENT,
+  type ClaimState,
+} from './claim-state.js'
+import type { ClaimListener, ClaimTerms } from './claim-terms.js'
+import { clocksParted } from '../grant/deadline.js'
+import { announceAttempt, announceQueued } from '../runtime/announcements.js'
+import { channels } from '../runtime/events.js'
+import { Grant, withLocalWaiters, type GrantTerms } from '../grant/grant.js'
+import type { AttemptStatus } from '../runtime/open-waits.js'
+import { renewOnce } from '../renew/renew-once.js'
+import type { ClaimTemplate } from '../runtime/runtime.js'
+import type { SentAttempt } from '../runtime/sent-attempt.js'
+import type { Services } from '../services.js'
+import { WakeUps } from '../wait/claim-wake-ups.js'
+import { isRetryable } from '../release/withdrawals.js'
+
+export class PendingClaim implements Retryable, AttemptStatus {
+  readonly order: number
+  readonly lock: string
+  /** Where the claim stands in the store's queue, if the store reports it: see `Waiting`. */
+  queueNumber: number | undefined
+  readonly #services: Services
+  readonly #template: ClaimTemplate
+  readonly #terms: ClaimTerms
+  readonly #listener: ClaimListener
+  readonly #log: AttemptLog
+  #claim: Claim
+  #state: ClaimState = UNSENT
+  /** Answers to attempts that left before may be about a grant that is over. */
+  #trustedFromMs = -Infinity
+  /**
+   * The open release of this client behind which the first attempt has left. A broken connection
+   * may have changed their order. So an attempt that finds the lock taken before the release is
+   * answered counts only if a second one after the answer finds the same.
+   */
+  behind: Promise<unknown> | undefined
+  /** Made when the claim has to wait. */
+  #wakeUps: WakeUps | undefined
+
+  constructor(
+    services: Services,
+    template: ClaimTemplate,
+    terms: ClaimTerms,
+    listener: ClaimListener,
+    claim: Claim,
+  ) {
+    this.order = services.runtime.claims
+    this.lock = template.lock
+    this.#services = services
+    this.#template = template
+    this.#terms = terms
+    this.#listener = listener
+    this.#log = new AttemptLog(services.runtime)
+    this.#claim = claim
+  }
+
+  get claimId(): string {
+    return this.#claim.id
+  }
+
+  /** Whether it has ended: `done` was called, or it was stopped. */
+  get isOver(): boolean {
+    return this.#state === ENDED
+  }
+
+  /** The latest time at which the claim certainly was not granted yet, by the monotonic clock. */
+  get waitedMs(): number | undefined {
+    const evidence = evidenceOf(this.#state)
+    return evidence.name === 'queued' ? evidence.waiting.sentMs : undefined
+  }
+
+  /** Why it is unknown whether the lock is busy: the store does not answer. */
+  get failure(): LockError | undefined {
+    return this.#log.outage?.error
+  }
+
+  /** Begins with the next round of retries, since the store did not answer an earlier caller. */
+  holdBack(failure: LockError): this {
+    this.#log.beginOutage(failure)
+    this.#services.retries.add(this, failure)
+    return this
+  }
+
+  /** Begins behind an open release of this client. */
+  startAfter(release: Promise<unknown>): this {
+    void release.then(() => {
+      if (!this.isOver) this.#send()
+    })
+    return this
+  }
+
+  /** Takes the answer to an attempt when it comes. `done` may be called before this returns. */
+  follow(sent: SentAttempt, answer: MaybePromise<AttemptResult>, isRetry = false): void {
+    const state = this.#state
+    this.#log.noteSent(sent.sentMs)
+    if (state === UNSENT)
+      this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
+    else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
+    // At once where it can be: the watch must not begin later than needed.
+    if (!('then' in answer)) {
+      this.#take(sent, answer)
+      return
+    }
+    answer.then(
+      (result) => this.#take(sent, result),
+      (error: unknown) => this.#fail(sent, error),
+    )
+  }
+
+  /** Attempts now, unless no attempt has left yet. */
+  attemptNow(): void {
+    if (!this.isOver && this.#state !== UNSENT) this.#send()
+  }
+
+  retry(): void {
+    if (!this.isOver) this.#send(true)
+  }
+
+  /** Ends the claim, since no caller wants the lock any more. `done` is not called. */
+  stop(): void {
+    if (this.isOver) return
+    const wasSent = this.#state !== UNSENT
+    this.#end()
+    if (wasSent) this.#services.withdrawals.inBackground(this.#claim)
+  }
+
+  #send(isRetry = false): void {
+    invariant(!this.isOver, 'a claim that has ended sends no attempt', this.lock)
+    const { runtime } = this.#services
+    this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters)
+    const sentMs = runtime.clock.monotonicMs()
+    const sent = { claim: this.#claim, sentMs, offsetMs: runtime.clockOffsetMs(sentMs) }
+    let answer: MaybePromise<AttemptResult>
+    try {
+      answer = runtime.store.attempt(this.#claim, this.#terms.attemptOptions())
+    } catch (error) {
+      answer = Promise.reject(error)
+    }
+    this.follow(sent, answer, isRetry)
+  }
+
+  #take(sent: SentAttempt, result: AttemptResult): void {
+    if (channels.attempted.hasSubscribers) announceAttempt(this.#services.runtime, sent, result)
+    // The answer may be about an earlier claim that was given up.
+    if (this.#state === ENDED || sent.claim.id !== this.#claim.id) return
+    if (this.#log.outage) this.#services.retries.delete(this)
+    this.#log.noteAnswered(sent.sentMs)
+    switch (result.outcome) {
+      case 'granted':
+        if (sent.sentMs < this.#trustedFromMs) return
+        return this.#grant(termsOfAnswer(result, sent, this.#state))
+      case 'waiting':
+        this.queueNumber = result.queueNumber ?? this.queueNumber
+        return this.#queue(sent, result.holderRemainingMs)
+      case 'busy':
+        return this.#poll(sent, result.holderRemainingMs)
+      case 'withdrawn':
+        // Its place was lost, for instance because a pushed grant ran out while this process slept.
+        return this.#restart()
+    }
+  }
+
+  #takePush(message: PushedGrant): void {
+    const evidence = evidenceOf(this.#state)
+    // In doubt nothing is known from before the grant, so its TTL cannot be counted. The answer
+    // that is awaited decides.
+    if (evidence.name !== 'queued') return
+    const terms = termsOfPush(message, this.#claim, evidence)
+    if (terms) this.#grant(terms)
+    else this.#send()
+  }
+
+  /** @param isWhole whether it has just been renewed to its whole TTL */
+  #grant(terms: GrantTerms, isWhole = false): void {
+    const { runtime } = this.#services
+    const nowMs = runtime.clock.monotonicMs()
+    const offsetMs = runtime.clockOffsetMs(nowMs)
+    const grant = new Grant(this.#claim, terms, this.#terms.renews, nowMs)
+    if (grant.deadlineMs <= nowMs) {
+      // It ended on the way here.
+      this.#giveUpClaim()
+    } else if (clocksParted(offsetMs, terms.offsetMs, terms.ttlMs)) {
+      const evidence = evidenceOf(this.#state)
+      const silentMs = 'silentMs' in evidence ? evidence.silentMs : 0
+      this.#state = { name: 'in-doubt', silentMs }
+      this.#trustedFromMs = nowMs
+      this.#send()
+    } else if (!isWhole && !this.#terms.renews && isAged(this.#state, this.#claim, terms, nowMs))
+      this.#topUp(terms)
+    else {
+      this.#end()
+      grant.queueNumber = this.queueNumber
+      this.#listener.done(grant)
+    }
+  }
+
+  /** Renews a granted claim before its lease is handed out. */
+  #topUp(terms: GrantTerms): void {
+    const before = evidenceOf(this.#state)
+    // An attempt that is answered "granted" meanwhile changes nothing.
+    if (this.#state.name === 'topping-up') return
+    invariant(before.name !== 'unsent' && before.name !== 'ended', 'a grant answers an attempt')
+    const state: ClaimState = { name: 'topping-up', before }
+    this.#state = state
+    const claim = this.#claim
+    const { runtime } = this.#services
+    const sentMs = runtime.clock.monotonicMs()
+    const offsetMs = runtime.clockOffsetMs(sentMs)
+    const renewed = (outcome?: RenewResult['outcome']): void => {
+      if (this.#state.name !== 'topping-up' || this.#claim.id !== claim.id) return
+      this.#state = this.#state.before
+      if (outcome === 'renewed') {
+        // The answer may be late, or have come after a sleep. Then the lease is not handed out.
+        this.#grant({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, true)
+      } else if (outcome === 'lost') this.#giveUpClaim()
+      // The next attempt reports whether the claim is still granted.
+      else this.#attemptAfter(runtime.jitter(...runtime.store.traits.pollRangeMs))
+    }
+    renewOnce(runtime, claim, renewed)
+  }
+
+  /** Withdraws a claim whose grant is over, and begins again. */
+  #giveUpClaim(): void {
+    this.#services.withdrawals.inBackground(this.#claim)
+    this.#restart()
+  }
+
+  #queue(sent: SentAttempt, holderRemainingMs: number | undefined): void {
+    const { runtime } = this.#services
+    if (evidenceOf(this.#state).name !== 'queued') announceQueued(runtime, sent.claim)
+    const nowMs = runtime.clock.monotonicMs()
+    this.#state = afterWaiting(this.#state, sent, nowMs, runtime.clockOffsetMs(nowMs))
+    // A heartbeat that comes before that asks anyway: the timer would nearly always be cancelled.
+    const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.#claim.heartbeatMs
+    this.#attemptAfter(isNear ? holderRemainingMs : undefined)
+    this.#wakeUps?.join()
+    this.#listener.waiting?.()
+  }
+
+  /** The lock is busy, and the store keeps no queue: attempts again ever more slowly. */
+  #poll(sent: SentAttempt, holderRemainingMs: number | undefined): void {
+    if (!this.#terms.enqueue) {
+      if (this.#waitsForRelease()) return
+      this.#end()
+      this.#listener.done(undefined)
+      return
+    }
+    const attempted = afterBusy(this.#state, sent)
+    this.#state = attempted
+    const { runtime } = this.#services
+    const [shortestMs, longestMs] = runtime.store.traits.pollRangeMs
+    const pollMs = Math.min(longestMs, shortestMs * 1.5 ** (attempted.polls - 1))
+    this.#attemptAfter(Math.min(runtime.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
+  }
+
+  /** Attempts again once the release is answered behind which the first attempt has left. */
+  #waitsForRelease(): boolean {
+    const release = this.behind
+    this.behind = undefined
+    if (!release || this.#services.releases.of(this.lock) === undefined) return false
+    this.startAfter(release)
+    return true
+  }
+
+  #attemptAfter(delayMs: number | undefined): void {
+    this.#wakeUps ??= new WakeUps(this.#services, this.#claim, {
+      attempt: () => this.#send(),
+      // Sent also when an older attempt is unanswered, which may be lost. In an outage the retries
+      // take its place.
+      heartbeat: () => {
+        if (!this.#log.outage || !this.#services.retries.has(this)) this.#send()
+      },
+      pushed: (grant) => this.#takePush(grant),
+    })
+    this.#wakeUps.attemptAfter(delayMs)
+  }
+
+  checkLate(nowMs: number, awakeMs: number): number {
+    return this.#log.checkLate(this.#claim, nowMs, awakeMs)
+  }
+
+  /**
+   * Takes the failure of an attempt. A claim with a waiting caller outlives an outage: it attempts
+   * again with the same id, since the outcome of the attempt is unknown. Wrong credentials stay
+   * wrong, and an attempt that does not queue fails at once.
+   */
+  #fail(sent: SentAttempt, caught: unknown): void {
+    // No caller wants the claim, or a later attempt was answered.
+    if (this.isOver || sent.claim.id !== this.#claim.id || !this.#log.isOpen(sent.sentMs)) return
+    const { runtime, retries, withdrawals } = this.#services
+    const error = runtime.asLockError(caught, this.lock, 'the attempt')
+    if (error.code === 'LOCK_MISMATCH' && this.#waitsForRelease()) return
+    if (this.#terms.enqueue && isRetryable(error)) {
+      retries.add(this, error)
+      this.#listener.failing?.(this.#log.noteFailed(sent.claim, sent.sentMs, error))
+      return
+    }
+    this.#end()
+    withdrawals.inBackground(this.#claim)
+    this.#listener.done(undefined, error)
+  }
+
+  /** Begins again with a fresh claim, at the end of the queue. */
+  #restart(): void {
+    this.#wakeUps?.close()
+    this.#wakeUps = undefined
+    this.#claim = this.#services.runtime.newClaim(this.#template)
+    this.#state = UNSENT
+    this.#trustedFromMs = -Infinity
+    this.queueNumber = undefined
+    this.#send()
+  }
+
+  #end(): void {
+    invariant(this.#state !== ENDED, 'a claim ends once', this.lock)
+    this.#state = ENDED
+    if (this.#log.outage) this.#services.retries.delete(this)
+    this.#wakeUps?.close()
+  }
+}

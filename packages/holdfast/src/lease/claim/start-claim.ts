@@ -1,0 +1,53 @@
+/** Sends the first attempt of a claim. A free lock needs no more than that. */
+import type { AttemptResult } from '../../store/contract.js'
+import type { MaybePromise } from '../../store/maybe-promise.js'
+import { announceAttempt } from '../runtime/announcements.js'
+import { channels } from '../runtime/events.js'
+import { Grant } from '../grant/grant.js'
+import type { ClaimListener, ClaimTerms } from './claim-terms.js'
+import { PendingClaim } from './pending-claim.js'
+import type { ClaimTemplate } from '../runtime/runtime.js'
+import type { Services } from '../services.js'
+import { isRetryable } from '../release/withdrawals.js'
+
+/**
+ * Attempts a new claim. Returns the grant if the store grants it at once, and undefined if the
+ * listener was called already. Otherwise returns the pending claim, which continues until it calls
+ * the listener or its caller stops it.
+ * @throws what the store threw in this call, unless the claim attempts again after it
+ */
+export function startClaim(
+  services: Services,
+  template: ClaimTemplate,
+  terms: ClaimTerms,
+  listener: ClaimListener,
+): Grant | PendingClaim | undefined {
+  const { runtime, retries } = services
+  const sentMs = runtime.clock.monotonicMs()
+  const offsetMs = runtime.clockOffsetMs(sentMs)
+  const claim = runtime.newClaim(template, offsetMs, terms.localWaiters)
+  // Behind the attempts of earlier callers, which are not sent yet.
+  const failure = terms.enqueue ? retries.failureOf(template.lock) : undefined
+  if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
+  const release = services.releases.of(template.lock)
+  if (release && runtime.store.traits.ordered !== true)
+    return new PendingClaim(services, template, terms, listener, claim).startAfter(release)
+  let answer: MaybePromise<AttemptResult>
+  try {
+    answer = runtime.store.attempt(claim, terms.attemptOptions())
+  } catch (error) {
+    if (!terms.enqueue || !isRetryable(runtime.asLockError(error, claim.lock, 'the attempt')))
+      throw error
+    answer = Promise.reject(error)
+  }
+  const sent = { claim, sentMs, offsetMs }
+  if ('then' in answer || answer.outcome !== 'granted' || answer.alreadyGranted) {
+    const pending = new PendingClaim(services, template, terms, listener, claim)
+    if (release) pending.behind = release
+    pending.follow(sent, answer)
+    return pending.isOver ? undefined : pending
+  }
+  if (channels.attempted.hasSubscribers) announceAttempt(runtime, sent, answer)
+  const { token, tokens, ttlMs } = answer
+  return new Grant(claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
+}

@@ -1,0 +1,40 @@
+/**
+ * When a lease ends, as plain arithmetic.
+ *
+ * A lease ends at `base + TTL - margin` on the monotonic clock. `base` is a moment at which the
+ * store had certainly not yet started the TTL: the time just before the request that was granted or
+ * renewed left.
+ */
+import type { Granted } from '../../store/contract.js'
+
+/** What is taken off a TTL for clocks that run at different rates and for timers that fire late. */
+export function marginMs(ttlMs: number): number {
+  return ttlMs * 0.01 + 2
+}
+
+/** The local end of a lease whose TTL started no earlier than `baseMs`. */
+export function leaseEndMs(baseMs: number, ttlMs: number): number {
+  return baseMs + ttlMs - marginMs(ttlMs)
+}
+
+/**
+ * The base of a grant that an attempt found. A message that reports an existing grant never
+ * restarts the clock: the later of two safe moments counts, the last request that was still
+ * answered "waiting" (the grant came after it), or what the store said is left.
+ */
+export function foundGrantBaseMs(
+  granted: Granted,
+  sentMs: number,
+  lastWaitingSentMs: number | undefined,
+): number {
+  const byRemaining = sentMs + granted.remainingMs - granted.ttlMs
+  return lastWaitingSentMs === undefined ? byRemaining : Math.max(byRemaining, lastWaitingSentMs)
+}
+
+/**
+ * Whether wall clock and monotonic clock have parted between two readings of the distance between
+ * them.
+ */
+export function clocksParted(offsetMs: number, earlierMs: number, ttlMs: number): boolean {
+  return Math.abs(offsetMs - earlierMs) > marginMs(ttlMs)
+}

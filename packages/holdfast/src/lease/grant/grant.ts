@@ -1,0 +1,220 @@
+/**
+ * A grant: the store's "yes" to a claim, as far as this process may rely on it.
+ *
+ * The client renews the grant; a lease is a caller's handle on it. A hand-off inside the process
+ * gives the same grant to the next lease. This file has the data and the arithmetic. What ends a
+ * grant stands elsewhere: see `RenewalScheduler.lose` and `releaseGrant`.
+ */
+import type { Place } from '../../collections/linked-set.js'
+import type { LockLostError } from '../../errors.js'
+import { invariant } from '../../invariant.js'
+import type { Claim, Owner, Renewal, WaitNote } from '../../store/contract.js'
+import { clocksParted, leaseEndMs } from './deadline.js'
+import type { LaneMember, RenewalLane } from './renewal-lane.js'
+
+/** What the store answered, and the moment from which it counts. */
+export interface GrantTerms {
+  readonly token: bigint
+  readonly tokens: number
+  readonly ttlMs: number
+  /** The monotonic time from which the TTL counts: see `termsOfAnswer` and `termsOfPush`. */
+  readonly baseMs: number
+  /** `Runtime.clockOffsetMs()` at that time. */
+  readonly offsetMs: number
+}
+
+/** The lease on a grant. */
+export interface GrantHolder {
+  /** When the lease ends at the latest by the monotonic clock, even if the grant continues. */
+  readonly endsMs: number
+  onLoss(error: LockLostError): void
+  /** Called before each renewal, and at a third of the TTL of a fixed lease. */
+  onAge(): void
+}
+
+/** The local queue that a grant serves. */
+export interface GrantQueue {
+  /** How many callers of this process wait behind the grant. `inspect` shows it. */
+  readonly size: number
+  onLoss(grant: Grant): void
+}
+
+/**
+ * - `held`: the store holds it for this process.
+ * - `overstayed`: likewise, but its holder reached `maxHoldMs`, and its lease counts as lost.
+ * - `released`: its holder gave it back.
+ * - `lost`: it ended against its holder's will.
+ */
+export type GrantState = 'held' | 'overstayed' | 'released' | 'lost'
+
+/**
+ * - `regular`: at every third of the TTL.
+ * - `once`: not after the first renewal, which a fixed lease needs to reach its whole TTL.
+ * - `none`: only the deadline is watched.
+ */
+export type Renewing = 'regular' | 'once' | 'none'
+
+/**
+ * Why only the store may give the lock to the next caller.
+ * - `described`: a holder changed the owner that the store shows.
+ * - `another-ttl`: a holder changed the TTL.
+ * - `commit-pending`: a transaction of a holder may still commit.
+ */
+export type StoreOnlyReason = 'described' | 'another-ttl' | 'commit-pending'
+
+/** A TTL that replaces the one of the claim. */
+interface OwnTtl {
+  /** What renewals ask for. */
+  askedMs: number
+  /**
+   * What an acknowledged renewal is worth. Less than `askedMs` while a renewal with a shorter TTL
+   * may still reach the store: it may arrive after this one, and shorten the lease.
+   */
+  trustedMs: number
+}
+
+export class Grant implements LaneMember<Grant> {
+  readonly token: bigint
+  readonly tokens: number
+  readonly grantedMs: number
+  claim: Claim
+  state: GrantState = 'held'
+  renewing: Renewing
+  /** Whether a fixed lease is older than a third of its TTL. */
+  isAged = false
+  deadlineMs: number
+  baseMs: number
+  ttlMs: number
+  /**
+   * How much of the capacity its holder may rely on. A downgrade lowers it before the store
+   * answers: others may be let in then, even if the answer is lost.
+   */
+  weight: number
+  storeOnly: StoreOnlyReason | undefined
+  /** Until then the lock stays taken, also after a release: see `keepGrant`. */
+  keptUntilMs = 0
+  holder: GrantHolder | undefined
+  /** How often it passed from one caller of this process to the next. */
+  handOffs = 0
+  /** Where its holder's claim stood in the store's queue: see `Waiting.queueNumber`. */
+  queueNumber: number | undefined
+  queue: GrantQueue | undefined
+  // What the renewal scheduler notes: see `LaneMember`.
+  lane: RenewalLane<Grant> | undefined
+  previous: Grant | undefined
+  next: Grant | undefined
+  unanswered: Place<Grant> | undefined
+  retryAtMs = Infinity
+  openRenewals = 0
+  isAtRisk = false
+  /** The TTL that a holder chose with `renew`. */
+  #ownTtl: OwnTtl | undefined
+  #offsetMs: number
+
+  /** @param renews whether it is renewed for as long as it is held */
+  constructor(claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number) {
+    invariant(terms.tokens >= 1, 'a grant has at least one token', claim.lock)
+    this.claim = claim
+    this.weight = claim.weight
+    this.token = terms.token
+    this.tokens = terms.tokens
+    this.grantedMs = nowMs
+    this.baseMs = terms.baseMs
+    this.ttlMs = terms.ttlMs
+    this.deadlineMs = leaseEndMs(terms.baseMs, terms.ttlMs)
+    // A pushed grant has a short TTL until its first renewal.
+    this.renewing = renews ? 'regular' : terms.ttlMs < claim.ttlMs ? 'once' : 'none'
+    this.#offsetMs = terms.offsetMs
+  }
+
+  /** Whether the store may still hold it for this process. */
+  get isOpen(): boolean {
+    return this.state === 'held' || this.state === 'overstayed'
+  }
+
+  /**
+   * Whether the lock is still ours by the clocks alone. Right even when no timer has run.
+   * @param offsetMs `Runtime.clockOffsetMs(nowMs)`
+   */
+  isAlive(nowMs: number, offsetMs: number): boolean {
+    return this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)
+  }
+
+  /**
+   * Whether wall clock and monotonic clock have parted since the last acknowledged request. The
+   * machine may have slept, which the monotonic clock does not count. Or the wall clock was set,
+   * which is harmless. Only the store can tell which.
+   */
+  clocksDisagree(offsetMs: number): boolean {
+    return clocksParted(offsetMs, this.#offsetMs, this.ttlMs)
+  }
+
+  /** The TTL that the next renewal asks for. */
+  get askedTtlMs(): number {
+    return this.#ownTtl?.askedMs ?? this.claim.ttlMs
+  }
+
+  /**
+   * Changes the TTL from the next renewal on. A shorter one lowers the deadline at once: the
+   * renewal may take effect without an answer.
+   */
+  changeTtl(ttlMs: number, nowMs: number): void {
+    const trustedMs = this.#ownTtl?.trustedMs ?? this.claim.ttlMs
+    const isCertain = this.openRenewals === 0
+    this.#ownTtl = { askedMs: ttlMs, trustedMs: isCertain ? ttlMs : Math.min(ttlMs, trustedMs) }
+    this.deadlineMs = Math.min(this.deadlineMs, leaseEndMs(nowMs, ttlMs))
+    this.ttlMs = Math.min(this.ttlMs, ttlMs)
+    this.storeOnly ??= 'another-ttl'
+    // The tombstone of the claim lasts as long as its longest lease.
+    if (ttlMs > this.claim.ttlMs) this.claim = { ...this.claim, ttlMs }
+  }
+
+  /**
+   * Notes an acknowledged renewal that left at `sentMs`. An older one changes nothing.
+   * @param isWhole whether the TTL started again; otherwise the renewal only confirms the clocks
+   */
+  extend(sentMs: number, offsetMs: number, isWhole: boolean): void {
+    const own = this.#ownTtl
+    const ttlMs = own?.trustedMs ?? this.claim.ttlMs
+    this.openRenewals -= 1
+    if (own && this.openRenewals === 0) own.trustedMs = own.askedMs
+    if (!this.isOpen || sentMs < this.baseMs) return
+    this.#offsetMs = offsetMs
+    if (!isWhole) return
+    const deadlineMs = leaseEndMs(sentMs, ttlMs)
+    const isLater = deadlineMs >= this.deadlineMs
+    invariant(isLater || own !== undefined, 'a renewal moves a deadline forward', this.claim.lock)
+    this.baseMs = sentMs
+    this.ttlMs = ttlMs
+    if (this.renewing === 'once') this.renewing = 'none'
+    if (isLater) this.deadlineMs = deadlineMs
+  }
+
+  /** Returns the claim as it is renewed: with the number of callers that wait behind it now. */
+  renewal(): Renewal {
+    this.claim = withLocalWaiters(this.claim, this.queue?.size ?? 0)
+    return this.#ownTtl ? { ...this.claim, ttlMs: this.#ownTtl.askedMs } : this.claim
+  }
+
+  /**
+   * Shows what its holder waits for. Returns the request that shows it at once, without a change of
+   * the lease. Such a grant is not handed on inside the process: the note is about this holder.
+   */
+  noteWaits(waits: readonly WaitNote[]): Renewal {
+    const waitsFor = waits.length === 0 ? undefined : waits
+    this.claim = { ...this.claim, owner: { ...this.claim.owner, waitsFor } }
+    return { ...this.renewal(), keepsEnd: true }
+  }
+
+  /** Shows another owner from the next renewal on. */
+  describeAs(owner: Owner): void {
+    this.storeOnly ??= 'described'
+    this.claim = { ...this.claim, owner }
+  }
+}
+
+/** Returns the claim with the number of callers of its process that wait behind it. */
+export function withLocalWaiters(claim: Claim, localWaiters: number): Claim {
+  if ((claim.owner.localWaiters ?? 0) === localWaiters) return claim
+  return { ...claim, owner: { ...claim.owner, localWaiters } }
+}

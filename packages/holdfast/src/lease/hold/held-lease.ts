@@ -1,0 +1,154 @@
+/** A lease: what user code may ask about its hold on a lock, and do with it. */
+import { LockUsageError, UnsupportedLockError } from '../../errors.js'
+import { INSPECT } from '../../store/with-json.js'
+import { assertAdopts, detachClaim, detachGrant } from '../adopt/adoption.js'
+import { runUnder } from '../nesting/frames.js'
+import { Hold } from './hold.js'
+import { checkNote, type LeaseNote } from './lease-note.js'
+import { endsWithHolder } from '../release/keep-grant.js'
+import type { Lease, RenewOptions, WriteLease } from './lease.js'
+import { changeTtl, checkEnsure, ENSURE_TRIES, tooSlow } from './lease-terms.js'
+
+/** The largest time of a `Date`. */
+const LAST_DATE_MS = 8.64e15
+
+export class HeldLease extends Hold implements WriteLease {
+  get remainingMs(): number {
+    if (!this.held) return 0
+    const endsMs = Math.min(this.grant.deadlineMs, this.endsMs)
+    return Math.max(0, endsMs - this.services.runtime.clock.monotonicMs())
+  }
+
+  async renew(options?: RenewOptions): Promise<void> {
+    this.assertNotOver()
+    if (options !== undefined) {
+      changeTtl(this.services.runtime, this.grant, options)
+      this.watchEnd()
+    }
+    const result = await this.services.renewals.renewNow(this.grant)
+    if (result.outcome === 'unknown') throw result.cause
+    this.assertNotOver()
+  }
+
+  /**
+   * Lets the signal abort this long before the lease ends. First renews a grant that is too short
+   * for that, such as a pushed one. Resolves to false when the store no longer holds it.
+   */
+  async abortBefore(ms: number): Promise<boolean> {
+    const wholeMs = ms + this.grant.askedTtlMs / 3
+    if (this.remainingMs < wholeMs) await this.services.renewals.renewNow(this.grant)
+    this.abortEarly(ms)
+    if (this.open) return true
+    await this.releaseQuietly()
+    return false
+  }
+
+  async ensure(ms: number): Promise<void> {
+    this.assertNotOver()
+    checkEnsure(this.services.runtime, this.grant, this.endsMs, ms)
+    for (let tries = 0; this.remainingMs < ms; tries += 1) {
+      if (tries === ENSURE_TRIES) throw tooSlow(this.services.runtime, this.name, ms)
+      await this.renew()
+    }
+  }
+
+  async annotate(note: LeaseNote): Promise<void> {
+    this.assertNotOver()
+    const checked = checkNote(note)
+    this.grant.describeAs({ ...this.grant.claim.owner, ...checked })
+    await this.renew()
+  }
+
+  async downgrade(): Promise<void> {
+    this.assertNotOver()
+    this.#assertDowngradable()
+    const { grant, name } = this
+    const { runtime, renewals } = this.services
+    // Before the answer, which may be lost: no other caller of this process may get as a writer
+    // what the store holds for a reader.
+    grant.weight = 1
+    try {
+      if (!(await runtime.store.downgrade(grant.claim))) renewals.lose(grant, 'expired')
+    } catch (error) {
+      throw runtime.asLockError(error, name, 'the downgrade')
+    }
+    this.assertNotOver()
+    grant.claim = { ...grant.claim, weight: 1 }
+  }
+
+  async export(): Promise<string> {
+    const { runtime, renewals } = this.services
+    assertAdopts(runtime, this.name)
+    // With a whole TTL, and with no renewal in flight, which would find the claim lost.
+    await this.renew()
+    renewals.stopRenewing(this.grant)
+    const handle = await detachGrant(this.services, this.grant, this.token ?? 0n)
+    if (this.open) this.endExported()
+    return handle
+  }
+
+  /**
+   * Makes the lock stay taken for `ms` from now on, also after a release or the end of this
+   * process. Its TTL has to be longer.
+   */
+  async keepTaken(ms: number): Promise<void> {
+    const { grant, services, token } = this
+    const { clock, store } = services.runtime
+    // A pushed grant has a short TTL until its first renewal.
+    if (grant.renewing === 'once') await this.renew()
+    if (endsWithHolder(store)) {
+      const sentMs = clock.monotonicMs()
+      grant.claim = await detachClaim(services, grant, token)
+      grant.extend(sentMs, services.runtime.clockOffsetMs(sentMs), true)
+    }
+    grant.keptUntilMs = clock.monotonicMs() + ms
+  }
+
+  /** Lets a release free the lock at once again. */
+  stopKeeping(): void {
+    this.grant.keptUntilMs = 0
+  }
+
+  #assertDowngradable(): void {
+    const { name, kind } = this
+    const { store } = this.services.runtime
+    if (kind !== 'readWriteLock') {
+      throw new LockUsageError(`Only a writer's lease can be downgraded; "${name}" is a ${kind}.`, {
+        lock: name,
+      })
+    }
+    if (store.traits.downgrade) return
+    throw new UnsupportedLockError(`The ${store.name} store cannot downgrade "${name}".`, {
+      lock: name,
+      store: store.name,
+    })
+  }
+
+  release(): Promise<'released' | 'lost'> {
+    try {
+      return Promise.resolve(this.return())
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  async run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T> {
+    return runUnder(this.services, this, () => work(this))
+  }
+
+  /** Returns what `JSON.stringify` writes: the token as a decimal string, the end in ISO format. */
+  toJSON(): object {
+    const { name, claimId, held, remainingMs } = this
+    const endMs = this.services.runtime.clock.wallMs() + remainingMs
+    const ends = held && endMs < LAST_DATE_MS ? { endsAt: new Date(endMs).toISOString() } : {}
+    return { name, claimId, token: String(this.token), held, remainingMs, ...ends }
+  }
+
+  [INSPECT](): object {
+    return this.toJSON()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.releaseQuietly()
+  }
+}

@@ -1,0 +1,380 @@
+/**
+ * One caller's hold on a grant: its end by release, loss or `maxHoldMs`, and the callbacks that run
+ * under it. `HeldLease` adds what user code may ask.
+ */
+import { LeaseAtRiskError, LockLostError, LockUsageError, type LossReason } from '../../errors.js'
+import type { Place } from '../../collections/linked-set.js'
+import { invariant } from '../../invariant.js'
+import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
+import { DeadlineTimer } from '../../clock/deadline-timer.js'
+import { announceLoss, announceRelease } from '../runtime/announcements.js'
+import { EarlyAbort } from './early-abort.js'
+import { channels } from '../runtime/events.js'
+import type { Enterable } from '../nesting/frames.js'
+import type { Grant } from '../grant/grant.js'
+import { LeaseSignal } from './lease-signal.js'
+import { RunningCallbacks } from './running-callbacks.js'
+import type { OpenLease, Services } from '../services.js'
+import { WeakLease, type Forgettable } from './forgotten-leases.js'
+import type { ReleaseOutcome } from '../release/withdrawals.js'
+
+/** Takes grants back: the local queue that a grant serves, or the store alone. */
+export interface GrantReturner {
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome
+}
+
+/** `maxHoldMs` is announced this long before it is reached: timers fire late and never early. */
+const ANNOUNCE_EARLY_MS = 2
+
+export class Hold implements Forgettable, Enterable {
+  readonly token: bigint
+  readonly endsMs: number
+  protected readonly services: Services
+  protected readonly grant: Grant
+  #place: Place<OpenLease>
+  readonly #returner: GrantReturner
+  readonly #startedMs: number
+  #maxHold: DeadlineTimer | undefined
+  #signal: LeaseSignal | undefined
+  #earlyAbort: EarlyAbort | undefined
+  #lost: LockLostError | undefined
+  /** Why the holder was asked to stop: the client closes. */
+  #stopReason: unknown
+  #isAbandoned = false
+  #isExported = false
+  #release: ReleaseOutcome | undefined
+  #callbacks: RunningCallbacks | undefined
+  /** Where it was acquired, if the client traces that. */
+  declare acquiredAt: string | undefined
+  /** Stands in for this lease, so that user code may forget it. */
+  #weak: WeakLease | undefined
+  /** Called when it is lost or released. */
+  #onOver: (() => void) | undefined
+
+  constructor(
+    services: Services,
+    grant: Grant,
+    nowMs: number,
+    maxHoldMs: number,
+    returner: GrantReturner,
+  ) {
+    const { handOffs, token, tokens, claim } = grant
+    invariant(grant.holder === undefined, 'a grant has one holder at a time', claim.lock)
+    invariant(handOffs === 0 || handOffs < tokens, 'each lease has a token of its own', claim.lock)
+    this.services = services
+    this.grant = grant
+    this.token = handOffs === 0 ? token : token + BigInt(handOffs)
+    this.#startedMs = nowMs
+    this.endsMs = nowMs + maxHoldMs
+    this.#returner = returner
+    grant.holder = this
+    this.#place = services.leases.add(this)
+    if (maxHoldMs !== Infinity) this.#watchMaxHold()
+  }
+
+  get name(): string {
+    return this.grant.claim.lock
+  }
+
+  get claimId(): string {
+    return this.grant.claim.id
+  }
+
+  get store(): object {
+    return this.services.runtime.store
+  }
+
+  get weight(): number {
+    return this.grant.weight
+  }
+
+  get kind(): LockKind {
+    return this.grant.claim.kind
+  }
+
+  get capacity(): number {
+    return this.grant.claim.capacity
+  }
+
+  get exclusive(): boolean {
+    return this.weight === this.capacity
+  }
+
+  get open(): boolean {
+    return this.#lost === undefined && this.#release === undefined
+  }
+
+  get held(): boolean {
+    if (!this.open) return false
+    const { runtime, renewals } = this.services
+    const nowMs = runtime.clock.monotonicMs()
+    if (nowMs >= this.endsMs) return false
+    if (this.grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return true
+    // The clocks parted but the deadline has not come: the store's answer decides.
+    if (this.grant.isOpen && nowMs < this.grant.deadlineMs) renewals.renewSoon(this.grant)
+    return false
+  }
+
+  get signal(): AbortSignal {
+    this.#weak?.keep(this)
+    if (!this.#signal) {
+      this.#signal = new LeaseSignal(this.#lost ?? this.#stopReason)
+      this.watchEnd()
+    }
+    return this.#signal.signal
+  }
+
+  /** Lets the signal abort this long before the lease ends. */
+  protected abortEarly(ms: number): void {
+    const { grant } = this
+    const { clock, store } = this.services.runtime
+    const leftMs = (nowMs: number): number => Math.min(grant.deadlineMs, this.endsMs) - nowMs
+    this.#earlyAbort = new EarlyAbort(
+      clock,
+      (nowMs) => leftMs(nowMs) - Math.min(ms, grant.askedTtlMs / 3),
+      () => {
+        const remainingMs = Math.max(0, leftMs(clock.monotonicMs()))
+        const details = { lock: this.name, store: store.name }
+        this.#signal?.abort(new LeaseAtRiskError(remainingMs, details))
+      },
+    )
+    this.watchEnd()
+  }
+
+  /** Watches the end of the lease for a signal that aborts early. The end may have come nearer. */
+  protected watchEnd(): void {
+    if (this.#signal && this.open) this.#earlyAbort?.watch()
+  }
+
+  #stopTimers(): void {
+    this.#maxHold?.cancel()
+    this.#earlyAbort?.cancel()
+  }
+
+  get isInUse(): boolean {
+    return this.#signal !== undefined || this.busy
+  }
+
+  /** From now on user code may forget it. */
+  onAge(): void {
+    const { services, grant } = this
+    if (this.isInUse || !this.open) return
+    services.leases.delete(this.#place)
+    this.#weak = new WeakLease(this, services, grant, this.#returner)
+    this.#place = this.#weak.place
+    grant.holder = this.#weak
+    if (!this.#maxHold) return
+    this.#maxHold.cancel()
+    this.#maxHold = this.#weak.watchMaxHold(this.endsMs - ANNOUNCE_EARLY_MS)
+  }
+
+  assertHeld(): void {
+    if (this.held) return
+    this.#assertNotReleased()
+    throw this.lossError()
+  }
+
+  /** Returns the loss for the caller, who may have met another error meanwhile. */
+  lossError(cause?: unknown): LockLostError {
+    const { clock, store } = this.services.runtime
+    const isOverstayed = clock.monotonicMs() >= this.endsMs
+    const reason = this.#lost?.reason ?? (isOverstayed ? 'max-hold' : 'deadline')
+    const stealReason = this.#lost?.stealReason
+    return new LockLostError(reason, { lock: this.name, store: store.name, cause, stealReason })
+  }
+
+  /** `release` without a promise where none is needed. */
+  return(): ReleaseOutcome {
+    if (this.#release !== undefined) return this.#release
+    this.#stopTimers()
+    this.services.leases.delete(this.#place)
+    if (this.#lost) return this.#returnLost(this.#lost)
+    const nowMs = this.services.runtime.clock.monotonicMs()
+    const lateness = this.#lateness(nowMs)
+    const { grant } = this
+    const isHolder = grant.holder === (this.#weak ?? this)
+    invariant(isHolder, 'only the holder of a grant returns it', grant.claim.lock)
+    grant.holder = undefined
+    const outcome = this.#returner.returnGrant(grant, nowMs)
+    this.#release = lateness ? 'lost' : outcome
+    if (lateness) this.#noteLateLoss(lateness, nowMs)
+    this.#onOver?.()
+    if (typeof outcome === 'string') this.#noteReleased(outcome, nowMs)
+    else {
+      outcome.then(
+        (settled) => this.#noteReleased(settled, nowMs),
+        () => undefined, // the caller of `release` gets the error
+      )
+    }
+    return this.#release
+  }
+
+  /** Ends the lease here: the store holds the lock under a claim of its own from now on. */
+  protected endExported(): void {
+    invariant(this.open, 'a lease that has ended is not exported', this.name)
+    const { grant, services } = this
+    this.#isExported = true
+    this.#release = 'lost'
+    this.#stopTimers()
+    services.leases.delete(this.#place)
+    services.renewals.remove(grant)
+    grant.state = 'released'
+    grant.holder = undefined
+    grant.queue?.onLoss(grant)
+    this.#onOver?.()
+  }
+
+  /** Releases for a caller whose own outcome matters more: a failure goes to the events. */
+  async releaseQuietly(): Promise<void> {
+    try {
+      await this.return()
+    } catch (error) {
+      this.services.runtime.report(this.grant.claim, 'release', error)
+    }
+  }
+
+  /** Why it had ended by the clock before it was returned. */
+  #lateness(nowMs: number): 'max-hold' | 'deadline' | undefined {
+    if (nowMs >= this.endsMs) return 'max-hold'
+    return nowMs >= this.grant.deadlineMs ? 'deadline' : undefined
+  }
+
+  /** @param outcome the store's answer; the clock may have said otherwise before */
+  #noteReleased(outcome: 'released' | 'lost', nowMs: number): void {
+    if (outcome === 'lost' && !this.#lost) this.#noteLateLoss('expired', nowMs)
+    if (!channels.released.hasSubscribers) return
+    const { services, grant } = this
+    const result = this.#lost ? 'lost' : outcome
+    announceRelease(services.runtime, grant.claim, result, nowMs - this.#startedMs)
+  }
+
+  /**
+   * Notes a loss that the release found. A holder that blocked the event loop past the deadline
+   * releases before the timer of the deadline runs, and that timer no longer watches the grant.
+   */
+  #noteLateLoss(reason: LossReason, nowMs: number): void {
+    const { store } = this.services.runtime
+    this.#lost = new LockLostError(reason, { lock: this.name, store: store.name })
+    this.#announceLoss(reason, nowMs)
+    this.#signal?.abort(this.#lost)
+  }
+
+  #announceLoss(reason: LossReason, nowMs: number): void {
+    const { services, grant } = this
+    announceLoss(services.runtime, grant.claim, reason, nowMs - this.#startedMs)
+  }
+
+  /** Ends the lease, since its grant is lost. */
+  onLoss(error: LockLostError): void {
+    // Nothing is left to release, so a lease that is never released must not be remembered.
+    const isOver = error.reason === 'deadline' || error.reason === 'expired'
+    if (isOver && !this.busy) this.services.leases.delete(this.#place)
+    if (!this.open) return
+    this.#lost = error
+    this.#stopTimers()
+    this.#signal?.abort(error)
+    this.#onOver?.()
+  }
+
+  /** Frees a stolen or overstayed lock now that its holder let go. */
+  #returnLost({ reason }: LockLostError): 'lost' {
+    const { runtime, withdrawals } = this.services
+    this.#release = 'lost'
+    if (reason === 'stolen') withdrawals.inBackground(this.grant.claim)
+    if (reason === 'max-hold' && this.grant.isOpen) {
+      const outcome = this.#returner.returnGrant(this.grant, runtime.clock.monotonicMs())
+      if (typeof outcome !== 'string')
+        outcome.catch((error: unknown) => runtime.report(this.grant.claim, 'release', error))
+    }
+    return 'lost'
+  }
+
+  #watchMaxHold(): void {
+    const { clock } = this.services.runtime
+    const atMs = this.endsMs - ANNOUNCE_EARLY_MS
+    this.#maxHold = new DeadlineTimer(clock, atMs, () => this.overstay())
+  }
+
+  /** Ends the lease and its renewals. The lock is free when the holder lets go or the TTL ends. */
+  overstay(): void {
+    const { runtime, renewals } = this.services
+    renewals.stopRenewing(this.grant)
+    if (this.grant.isOpen) this.grant.state = 'overstayed'
+    this.#announceLoss('max-hold', runtime.clock.monotonicMs())
+    this.onLoss(new LockLostError('max-hold', { lock: this.name, store: runtime.store.name }))
+  }
+
+  /** A transaction under it may still commit: only the store gives the lock to the next caller. */
+  requireStoreRelease(): void {
+    this.grant.storeOnly = 'commit-pending'
+  }
+
+  noteWaits(waits: readonly WaitNote[]): Renewal | undefined {
+    return this.open && this.grant.isOpen ? this.grant.noteWaits(waits) : undefined
+  }
+
+  verifySoon(): void {
+    if (this.open) this.services.renewals.renewSoon(this.grant)
+  }
+
+  async endedEarly(): Promise<boolean> {
+    if (this.#release !== undefined || this.held) return false
+    // Only the clocks disagree: ask, and let the answer decide.
+    const { runtime, renewals } = this.services
+    const endMs = Math.min(this.grant.deadlineMs, this.endsMs)
+    if (this.open && this.grant.isOpen && runtime.clock.monotonicMs() < endMs)
+      await renewals.renewNow(this.grant)
+    return !this.held
+  }
+
+  track(callback: Promise<unknown>): void {
+    this.#weak?.keep(this)
+    const callbacks = (this.#callbacks ??= new RunningCallbacks())
+    callbacks.add(callback)
+  }
+
+  get busy(): boolean {
+    return this.#callbacks !== undefined && this.#callbacks.size > 0
+  }
+
+  async idle(): Promise<void> {
+    await this.#callbacks?.settled()
+  }
+
+  /** Resolves when no callback runs under it any more, or when it is over. */
+  async whenCallbacksSettled(): Promise<void> {
+    if (!this.busy || !this.open) return
+    const over = new Promise<void>((resolve) => (this.#onOver = resolve))
+    await Promise.race([this.#callbacks?.idle(), over])
+  }
+
+  askToStop(reason: unknown): void {
+    this.#stopReason = reason
+    this.#signal?.abort(reason)
+  }
+
+  abandon(): void {
+    this.services.leases.delete(this.#place)
+    this.#isAbandoned = true
+    this.services.renewals.stopRenewing(this.grant)
+  }
+
+  /** @throws LockLostError or LockUsageError when it has ended. */
+  protected assertNotOver(): void {
+    if (this.#lost) throw this.lossError()
+    this.#assertNotReleased()
+    if (this.#isAbandoned) this.services.runtime.assertOpen(this.name)
+    if (this.#lateness(this.services.runtime.clock.monotonicMs())) throw this.lossError()
+  }
+
+  #assertNotReleased(): void {
+    if (this.#lost || this.#release === undefined) return
+    const advice = this.#isExported
+      ? 'was exported: the process that adopts its handle holds the lock.'
+      : 'was released already; acquire the lock again.'
+    throw new LockUsageError(`The lease on "${this.name}" ${advice}`, {
+      lock: this.name,
+      store: this.services.runtime.store.name,
+    })
+  }
+}

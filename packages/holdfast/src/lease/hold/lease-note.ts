@@ -1,0 +1,43 @@
+/** What a holder can add to its owner info in `inspect`. */
+import { LockUsageError } from '../../errors.js'
+import type { ProcessGroup } from '../../store/contract.js'
+import { describe } from '../../options/describe.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
+import { checkLabel } from '../../options/lock-options.js'
+
+export interface LeaseNote {
+  readonly label?: string
+  /** The process group of a child that works under the lease. */
+  readonly group?: ProcessGroup
+}
+
+const NOTE_KEYS: KnownKeys<LeaseNote> = { label: 1, group: 1 }
+const GROUP_KEYS: KnownKeys<ProcessGroup> = { pgid: 1, startTime: 1 }
+
+/**
+ * Returns the fields of the note. It cannot replace the rest of the owner.
+ * @throws LockUsageError when it makes no sense.
+ */
+export function checkNote(note: LeaseNote): LeaseNote {
+  checkKeys('annotate', note, NOTE_KEYS)
+  const { label, group } = note
+  return {
+    ...(label === undefined ? {} : { label: checkLabel(label) }),
+    ...(group === undefined ? {} : { group: checkGroup(group) }),
+  }
+}
+
+/** A takeover waits until the group is gone, so the group must be one that can be looked up. */
+function checkGroup(group: ProcessGroup): ProcessGroup {
+  checkKeys('the group of annotate', group, GROUP_KEYS)
+  const { pgid, startTime } = group
+  if (!Number.isSafeInteger(pgid) || pgid < 1) {
+    throw new LockUsageError(
+      `pgid of a group must be the id of a process group, not ${describe(pgid)}.`,
+    )
+  }
+  if (typeof startTime !== 'string') {
+    throw new LockUsageError(`startTime of a group must be a string, not ${describe(startTime)}.`)
+  }
+  return { pgid, startTime }
+}

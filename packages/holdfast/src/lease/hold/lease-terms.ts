@@ -1,0 +1,58 @@
+/** Checks of what a holder asks of its lease: another TTL, and time that remains. */
+import { LockUsageError, StoreUnavailableError } from '../../errors.js'
+import { marginMs } from '../grant/deadline.js'
+import type { Grant } from '../grant/grant.js'
+import type { RenewOptions } from './lease.js'
+import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
+import { checkDuration, checkTtl } from '../../options/lock-options.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
+
+/** How often `ensure` renews while each answer comes too late. */
+export const ENSURE_TRIES = 3
+
+/** @throws LockUsageError for a TTL that makes no sense, or that the store does not grant. */
+export function changeTtl({ store, clock }: Runtime, grant: Grant, options: RenewOptions): void {
+  checkKeys('renew', options, RENEW_KEYS)
+  const { ttlMs } = options
+  if (ttlMs === undefined) return
+  checkTtl(ttlMs, store)
+  const keptMs = grant.keptUntilMs - clock.monotonicMs()
+  if (ttlMs - marginMs(ttlMs) < keptMs) {
+    const { lock } = grant.claim
+    throw new LockUsageError(
+      `ttlMs ${ttlMs} would end the lease on "${lock}" before atLeastMs is over, in ${Math.ceil(keptMs)} ms. Choose a longer one.`,
+      { lock },
+    )
+  }
+  grant.changeTtl(ttlMs, clock.monotonicMs())
+}
+
+/** @throws LockUsageError when no renewal can make the lease last that long. */
+export function checkEnsure({ clock }: Runtime, grant: Grant, endsMs: number, ms: unknown): void {
+  checkDuration('The time of ensure', ms, { min: 0 })
+  const { askedTtlMs, claim } = grant
+  const mostMs = Math.floor(askedTtlMs - marginMs(askedTtlMs))
+  if (ms > mostMs) {
+    throw new LockUsageError(
+      `ensure(${ms}) of "${claim.lock}" asks for more than a renewal gives: ${mostMs} ms with ttlMs ${askedTtlMs}. ` +
+        'Ask for less, or choose a longer TTL with renew({ ttlMs }).',
+      { lock: claim.lock },
+    )
+  }
+  if (clock.monotonicMs() + ms <= endsMs) return
+  throw new LockUsageError(
+    `ensure(${ms}) of "${claim.lock}" asks for more than maxHoldMs leaves. Raise maxHoldMs, or do less under one lease.`,
+    { lock: claim.lock },
+  )
+}
+
+/** Returns the error for renewals that take longer than the TTL has time to spare. */
+export function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The lease on "${lock}" continues, but ${ENSURE_TRIES} renewals in a row came too late to leave ${ms} ms. ` +
+      'Use a longer TTL, or check the store and the network.',
+    { lock, store: store.name },
+  )
+}

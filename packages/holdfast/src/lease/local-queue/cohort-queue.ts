@@ -1,0 +1,222 @@
+/**
+ * A cohort: the callers of one process that want exclusive use of one lock.
+ *
+ * They queue here, in order. One claim stands for all of them in the store's queue. A release
+ * passes the grant to the next caller without a call to the store, within a bound. Then the claim
+ * is withdrawn and a new one queues behind the other processes, in one round trip where the store
+ * batches.
+ */
+import type { Timer } from '../../clock/clock.js'
+import { LinkedSet, type Place } from '../../collections/linked-set.js'
+import type { LockError } from '../../errors.js'
+import { invariant } from '../../invariant.js'
+import type { AttemptOptions } from '../../store/contract.js'
+import { announceGrant } from '../runtime/announcements.js'
+import { channels } from '../runtime/events.js'
+import { startClaim } from '../claim/start-claim.js'
+import type { ClaimTemplate } from '../runtime/runtime.js'
+import type { Services } from '../services.js'
+import { Grant, type GrantQueue } from '../grant/grant.js'
+import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
+import { HeldLease } from '../hold/held-lease.js'
+import type { GrantReturner } from '../hold/hold.js'
+import type { AttemptStatus } from '../runtime/open-waits.js'
+import type { ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
+import type { Outage } from '../wait/outage.js'
+import type { PendingClaim } from '../claim/pending-claim.js'
+import { Wait, type WaitLimits } from '../wait/caller-wait.js'
+import type { ReleaseOutcome } from '../release/withdrawals.js'
+
+export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTerms, ClaimListener {
+  readonly enqueue = true
+  readonly renews = true
+  readonly #services: Services
+  readonly #template: ClaimTemplate
+  readonly #waits = new LinkedSet<Wait<HeldLease>>()
+  readonly #forOne: AttemptOptions
+  readonly #forSeveral: AttemptOptions
+  #pending: PendingClaim | undefined
+  #grant: Grant | undefined
+  #keepAliveTimer: Timer | undefined
+
+  constructor(services: Services, template: ClaimTemplate) {
+    this.#services = services
+    this.#template = template
+    const { tokenBlocks } = services.runtime.store.traits
+    this.#forOne = { enqueue: true, tokens: 1, queue: this }
+    this.#forSeveral = { ...this.#forOne, tokens: tokenBlocks ? HAND_OFFS_IN_A_ROW : 1 }
+  }
+
+  /** Whether no caller of this process holds the lock or wants it. */
+  get idle(): boolean {
+    return this.#waits.size === 0 && !this.#pending && !this.#grant
+  }
+
+  /**
+   * Whether a caller of this process holds the lock or wants it. Then the client need not ask the
+   * store.
+   */
+  get busy(): boolean {
+    return this.#waits.size > 0 || this.#pending !== undefined || this.#isGrantAlive()
+  }
+
+  #isGrantAlive(): boolean {
+    const { runtime } = this.#services
+    const nowMs = runtime.clock.monotonicMs()
+    return this.#grant?.isAlive(nowMs, runtime.clockOffsetMs(nowMs)) ?? false
+  }
+
+  /**
+   * Why it is unknown whether the lock is busy: see `PendingClaim.failure`.
+   */
+  get failure(): LockError | undefined {
+    return this.#pending?.failure
+  }
+
+  checkLate(nowMs: number, awakeMs: number): number {
+    return this.#pending?.checkLate(nowMs, awakeMs) ?? Infinity
+  }
+
+  /**
+   * Takes the lock at once where it is free and the store answers synchronously. Otherwise queues.
+   * @throws what the store threw synchronously.
+   */
+  enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
+    if (this.idle) {
+      const granted = this.#requestGrant()
+      if (granted) {
+        if (channels.granted.hasSubscribers) announceGrant(this.#services.runtime, granted, 0)
+        return this.adopt(granted, nowMs, maxHoldMs)
+      }
+    }
+    const { runtime } = this.#services
+    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
+    const place = this.#waits.add(wait)
+    wait.onGiveUp = () => this.#leave(place)
+    wait.attempts = this
+    if (this.#grant) this.#updateKeepAlive()
+    return wait.promise
+  }
+
+  /** Returns the lease of a grant that came without queueing. */
+  adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
+    this.#grant = grant
+    grant.queue = this
+    this.#services.renewals.add(grant)
+    return new HeldLease(this.#services, grant, nowMs, maxHoldMs, this)
+  }
+
+  /** How many callers wait. */
+  get size(): number {
+    return this.#waits.size
+  }
+
+  attemptOptions(): AttemptOptions {
+    // A block only when a caller waits to use it, or the tokens would run ahead of the store's
+    // clock.
+    return this.#waits.size > 1 ? this.#forSeveral : this.#forOne
+  }
+
+  get localWaiters(): number {
+    return Math.max(0, this.#waits.size - 1)
+  }
+
+  /** Serves the caller that has waited longest, or fails all of them. */
+  done(grant: Grant | undefined, error?: unknown): void {
+    this.#pending = undefined
+    if (!grant) {
+      this.#failAll(error)
+      return
+    }
+    const { runtime, withdrawals } = this.#services
+    const wait = this.#waits.shift()
+    if (!wait) {
+      // All callers gave up in the tick of the grant.
+      withdrawals.inBackground(grant.claim)
+      return
+    }
+    const nowMs = runtime.clock.monotonicMs()
+    const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
+    if (channels.granted.hasSubscribers) announceGrant(runtime, grant, nowMs - wait.startedMs)
+    wait.serve(lease)
+    if (this.#waits.size > 0) this.#updateKeepAlive()
+  }
+
+  failing(outage: Outage): void {
+    for (const wait of this.#waits.values()) wait.noteOutage(outage)
+  }
+
+  onLoss(grant: Grant): void {
+    this.#moveOn(grant)
+  }
+
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
+    const isHandedOn = this.#waits.size > 0 && canHandOff(this.#services.runtime, grant, nowMs)
+    const next = isHandedOn ? this.#waits.shift() : undefined
+    if (next) {
+      handOff(this.#services, grant, next, this, nowMs)
+      this.#updateKeepAlive()
+      return 'released'
+    }
+    const outcome = releaseGrant(this.#services, grant, nowMs)
+    this.#moveOn(grant)
+    return outcome
+  }
+
+  /** Ends a grant here. The callers that still wait queue in the store again. */
+  #moveOn(grant: Grant): void {
+    if (this.#grant === grant) this.#grant = undefined
+    this.#updateKeepAlive()
+    if (this.#waits.size > 0 && !this.#pending) this.#startClaim()
+  }
+
+  /** Starts a claim. Returns the grant if the store grants it synchronously. */
+  #requestGrant(): Grant | undefined {
+    invariant(!this.#pending, 'a cohort has one claim on its way at most', this.#template.lock)
+    const found = startClaim(this.#services, this.#template, this, this)
+    if (found instanceof Grant) return found
+    if (found) this.#pending = found
+    return undefined
+  }
+
+  /** Starts a claim for the callers that wait. */
+  #startClaim(): void {
+    try {
+      const granted = this.#requestGrant()
+      if (granted) this.done(granted)
+    } catch (error) {
+      this.#failAll(error)
+    }
+  }
+
+  /**
+   * Keeps the process alive while callers wait for a lease that may end by itself. They get the
+   * lock then, and no other timer may run in this process until then.
+   */
+  #updateKeepAlive(): void {
+    const grant = this.#waits.size > 0 ? this.#grant : undefined
+    if (!grant || (grant.renewing === 'regular' && grant.holder?.endsMs === Infinity)) {
+      this.#keepAliveTimer?.cancel()
+      this.#keepAliveTimer = undefined
+      return
+    }
+    this.#keepAliveTimer ??= this.#services.runtime.clock.timer(grant.ttlMs, () => {
+      this.#keepAliveTimer = undefined
+      this.#updateKeepAlive()
+    })
+  }
+
+  #failAll(error: unknown): void {
+    for (let wait = this.#waits.shift(); wait; wait = this.#waits.shift()) {
+      wait.fail(this.#services.runtime.asLockError(error, this.#template.lock, 'the attempt'))
+    }
+  }
+
+  #leave(place: Place<Wait<HeldLease>>): void {
+    this.#waits.delete(place)
+    this.#updateKeepAlive()
+    if (this.#waits.size > 0) return
+    this.#pending?.stop()
+    this.#pending = undefined
+  }
+}

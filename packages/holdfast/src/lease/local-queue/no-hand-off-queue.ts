@@ -1,0 +1,63 @@
+/**
+ * The callers of one client whose leases are never handed on: readers, permit holders, and leases
+ * that are not renewed.
+ */
+import type { LockError } from '../../errors.js'
+import type { ClaimTemplate } from '../runtime/runtime.js'
+import type { Services } from '../services.js'
+import { CallerQueue } from './caller-queue.js'
+import { announceGrant } from '../runtime/announcements.js'
+import { channels } from '../runtime/events.js'
+import type { Grant } from '../grant/grant.js'
+import { releaseGrant } from './hand-off.js'
+import { HeldLease } from '../hold/held-lease.js'
+import type { GrantReturner } from '../hold/hold.js'
+import { Wait, type WaitLimits } from '../wait/caller-wait.js'
+import type { ReleaseOutcome } from '../release/withdrawals.js'
+
+export class NoHandOffQueue implements GrantReturner {
+  readonly #services: Services
+  readonly #template: ClaimTemplate
+  readonly #callers: CallerQueue
+
+  constructor(services: Services, template: ClaimTemplate, renews: boolean) {
+    this.#services = services
+    this.#template = template
+    const terms = { renews, tokens: () => 1 }
+    this.#callers = new CallerQueue(services, template, terms, (wait, grant) =>
+      this.#serve(wait, grant),
+    )
+  }
+
+  /** Whether no caller of this process waits here. */
+  get idle(): boolean {
+    return this.#callers.size === 0
+  }
+
+  /**
+   * The error of the store, while it is unknown whether the lock is busy: see
+   * `PendingClaim.failure`.
+   */
+  get failure(): LockError | undefined {
+    return this.#callers.failure
+  }
+
+  enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
+    const { runtime } = this.#services
+    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
+    this.#callers.enter(wait)
+    return wait.promise
+  }
+
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
+    return releaseGrant(this.#services, grant, nowMs)
+  }
+
+  #serve(wait: Wait<HeldLease>, grant: Grant): void {
+    const nowMs = this.#services.runtime.clock.monotonicMs()
+    this.#services.renewals.add(grant)
+    if (channels.granted.hasSubscribers)
+      announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
+    wait.serve(new HeldLease(this.#services, grant, nowMs, wait.maxHoldMs, this))
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Frames: which locks the current async context holds.
+ *
+ * Node has no threads, so the owner of a lock is the async context. `run` opens a frame, and frames
+ * form a stack that the context carries along. A frame dies with its callback: a promise that
+ * outlives the callback finds nothing to re-enter.
+ */
+import type { LockKind } from '../../store/contract.js'
+import { contextValue, hasContexts, runWithValue } from '../../async/async-context.js'
+import type { OuterLease } from '../deadlock/wait-under-leases.js'
+import type { Wait } from '../wait/caller-wait.js'
+
+/** A lease, as its frames see it. */
+export interface Enterable extends OuterLease {
+  readonly kind: LockKind
+  /** Whether it has the whole capacity. */
+  readonly exclusive: boolean
+  readonly held: boolean
+  /** Resolves to whether it ended against the holder's will. Asks the store when clocks differ. */
+  endedEarly(): Promise<boolean>
+  /** @throws LockLostError when it has ended. */
+  assertHeld(): void
+  /** Notes a callback that runs under it. */
+  track(callback: Promise<unknown>): void
+}
+
+/** A nested run that waits until its siblings leave the frame. */
+export interface NestedWait {
+  readonly wait: Wait<void>
+  readonly exclusive: boolean
+}
+
+export class Frame {
+  /** The client that made the lease. */
+  readonly client: object
+  readonly lease: Enterable
+  /** Opened by a reader, under any lease: a nested writer would be an upgrade. */
+  readonly reads: boolean
+  outer: Frame | undefined
+  alive = true
+  /** The nested runs that run inside this frame, where the frame has the whole lock. */
+  readonly inside = { readers: 0, writer: false }
+  /** Siblings that wait for their turn, in the order of the calls. */
+  readonly queue: NestedWait[] = []
+
+  constructor(client: object, lease: Enterable, reads: boolean, outer: Frame | undefined) {
+    this.client = client
+    this.lease = lease
+    this.reads = reads
+    this.outer = outer
+  }
+
+  /** Whether this frame is alive and of a lock of this name. */
+  isOf(client: object, lock: string): boolean {
+    return this.alive && this.client === client && this.lease.name === lock
+  }
+
+  /** Whether this frame holds a lock of this name. */
+  holds(client: object, lock: string): boolean {
+    return this.isOf(client, lock) && this.lease.open
+  }
+}
+
+/** Returns the innermost frame of the current context, alive or not. */
+export function currentFrame(): Frame | undefined {
+  if (!hasContexts()) return undefined
+  const value = contextValue()
+  return value instanceof Frame ? value : undefined
+}
+
+/** Returns the innermost live frame of the lock, even if its lease is lost or released. */
+export function enclosingFrame(client: object, lock: string): Frame | undefined {
+  let frame = currentFrame()
+  while (frame && !frame.isOf(client, lock)) frame = frame.outer
+  return frame
+}
+
+/** Returns the innermost live frame that holds the lock. */
+export function frameOf(client: object, lock: string): Frame | undefined {
+  let frame = currentFrame()
+  while (frame && !frame.holds(client, lock)) frame = frame.outer
+  return frame
+}
+
+/**
+ * Runs `work` in a new frame of a lease. `work` starts in the tick in which the lease is seen to be
+ * held, since the process may have been stopped after the grant.
+ * @param reads whether `work` runs as a reader
+ * @throws LockLostError when the lease has ended; `work` does not start.
+ */
+export function runUnder<T>(
+  client: object,
+  lease: Enterable,
+  work: () => T | PromiseLike<T>,
+  reads = !lease.exclusive,
+): Promise<T> {
+  return lease.held
+    ? startUnder(client, lease, work, reads)
+    : startInDoubt(client, lease, work, reads)
+}
+
+/** The clocks may merely disagree. The store knows, so the client asks it. */
+async function startInDoubt<T>(
+  client: object,
+  lease: Enterable,
+  work: () => T | PromiseLike<T>,
+  reads: boolean,
+): Promise<T> {
+  await lease.endedEarly()
+  lease.assertHeld()
+  return startUnder(client, lease, work, reads)
+}
+
+function startUnder<T>(
+  client: object,
+  lease: Enterable,
+  work: () => T | PromiseLike<T>,
+  reads: boolean,
+): Promise<T> {
+  const outer = pruneDeadFrames(currentFrame())
+  // `lease.run` of a writer's lease inside of a reader still runs inside of a reader.
+  const isInsideReader = frameOf(client, lease.name)?.reads ?? false
+  const frame = new Frame(client, lease, reads || isInsideReader, outer)
+  const callback = runWithValue(frame, async () => work())
+  lease.track(callback)
+  return callback.finally(() => closeFrame(frame))
+}
+
+/** Without this, work that starts its next run out of the last one would keep all its frames. */
+function pruneDeadFrames(frame: Frame | undefined): Frame | undefined {
+  const first = nextLiveFrame(frame)
+  for (let frame = first; frame; frame = frame.outer) frame.outer = nextLiveFrame(frame.outer)
+  return first
+}
+
+function nextLiveFrame(from: Frame | undefined): Frame | undefined {
+  let frame = from
+  while (frame && !frame.alive) frame = frame.outer
+  return frame
+}
+
+/** Ends a frame. Siblings that still wait for their turn go on, and find it dead. */
+function closeFrame(frame: Frame): void {
+  frame.alive = false
+  for (const { wait, exclusive } of frame.queue.splice(0)) {
+    enterFrame(frame, exclusive)
+    wait.serve()
+  }
+}
+
+/** Counts a nested run that starts inside a frame. */
+export function enterFrame({ inside }: Frame, exclusive: boolean): void {
+  if (exclusive) inside.writer = true
+  else inside.readers += 1
+}

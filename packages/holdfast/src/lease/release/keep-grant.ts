@@ -1,0 +1,34 @@
+/** A lock that stays taken after its release, until its TTL ends it: `run(fn, { atLeastMs })`. */
+import { UnsupportedLockError } from '../../errors.js'
+import type { Store } from '../../store/contract.js'
+import type { Grant } from '../grant/grant.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+/** Whether the store frees a lock when the process or the session of its holder ends. */
+export function endsWithHolder({ traits }: Store): boolean {
+  return traits.expiry === 'machine' || traits.expiry === 'session'
+}
+
+/** @throws UnsupportedLockError where the end of the process always frees the lock. */
+export function assertKeeps(store: Store, lock: string): void {
+  if (!endsWithHolder(store) || (store.traits.adopt && store.adopt)) return
+  throw new UnsupportedLockError(
+    `The ${store.name} store frees "${lock}" when the process ends, so atLeastMs cannot be kept.`,
+    { lock, store: store.name },
+  )
+}
+
+/**
+ * Leaves the lock taken until `grant.keptUntilMs`: shortens the TTL to what is left.
+ * @throws StoreUnavailableError when the outcome is unknown: the lock stays taken for its old TTL.
+ */
+export async function keepGrant(
+  { store }: Runtime,
+  { claim, keptUntilMs }: Grant,
+  nowMs: number,
+): Promise<'released' | 'lost'> {
+  const ttlMs = Math.max(store.traits.ttlRangeMs[0], Math.ceil(keptUntilMs - nowMs))
+  const [result] = await store.renew([{ ...claim, ttlMs }])
+  if (result?.outcome === 'unknown') throw result.cause
+  return result?.outcome === 'renewed' ? 'released' : 'lost'
+}

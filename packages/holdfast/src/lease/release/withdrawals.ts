@@ -1,0 +1,160 @@
+/**
+ * Withdraws claims: for a caller that awaits the release, and in the background.
+ *
+ * Every attempt in doubt ends here, since a claim that was granted unseen would hold the lock for a
+ * whole TTL. A withdraw is repeated with the same id until it is answered. After the claim's TTL it
+ * is not needed any more.
+ */
+import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { invariant } from '../../invariant.js'
+import type { Claim, WithdrawOutcome } from '../../store/contract.js'
+import { isPromise, type MaybePromise } from '../../store/maybe-promise.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+/** How long to pause between two tries, in milliseconds. */
+const RETRY_MS = [20, 200] as const
+/** How long a caller of `release` waits for the outcome of repeated tries. */
+const RELEASE_FOR_MS = 10_000
+/** How long `close` waits for withdrawals in the background. */
+const END_FOR_MS = 5000
+
+/** What a release comes to: at once where the store answers at once. */
+export type ReleaseOutcome = 'released' | 'lost' | Promise<'released' | 'lost'>
+
+export class Withdrawals {
+  readonly #runtime: Runtime
+  readonly #pending = new Set<Promise<void>>()
+  /** How many releases have a caller that waits. Only counted, since every pair has one. */
+  #releases = 0
+  #onReleased: (() => void) | undefined
+  #ended = false
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /**
+   * Withdraws in the background. A failure goes to the events. After `end` it does nothing: the
+   * claim expires.
+   */
+  inBackground(claim: Claim): void {
+    if (this.#ended) return
+    const giveUpMs = this.#runtime.clock.monotonicMs() + claim.ttlMs
+    const done = this.#untilAnswered(claim, giveUpMs, true)
+      .then(
+        () => undefined,
+        (error: unknown) => this.#runtime.report(claim, 'withdraw', error),
+      )
+      .finally(() => this.#pending.delete(done))
+    this.#pending.add(done)
+  }
+
+  /**
+   * Releases a held claim, without a promise where the store needs none.
+   * @param deadlineMs when its lease ends
+   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw continues
+   * in the background.
+   */
+  release(claim: Claim, deadlineMs: number, nowMs: number): ReleaseOutcome {
+    let answer: MaybePromise<WithdrawOutcome>
+    try {
+      answer = this.#runtime.store.withdraw(claim)
+    } catch (error) {
+      answer = Promise.reject(error)
+    }
+    if (!isPromise(answer)) return judge(answer)
+    this.#releases += 1
+    const giveUpMs = Math.min(deadlineMs, nowMs + RELEASE_FOR_MS)
+    return Promise.resolve(answer).then(
+      (outcome) => {
+        this.#released()
+        return judge(outcome)
+      },
+      async (error: unknown) => judge(await this.#releaseAgain(claim, giveUpMs, error)),
+    )
+  }
+
+  /**
+   * Resolves when all withdrawals have finished or 5 s have passed. After that, each remaining or
+   * new withdrawal gets one try, because the store may be closed.
+   */
+  async end(): Promise<void> {
+    const { clock } = this.#runtime
+    await new Promise<void>((resolve) => {
+      // It also keeps the process alive during a pause between two tries.
+      const limit = clock.timer(END_FOR_MS, resolve)
+      void this.#settled().then(() => {
+        limit.cancel()
+        resolve()
+      })
+    })
+    this.#ended = true
+  }
+
+  /** A release that fails becomes one in the background, so those come second. */
+  async #settled(): Promise<void> {
+    if (this.#releases > 0) await new Promise<void>((resolve) => (this.#onReleased = resolve))
+    await Promise.all(this.#pending)
+  }
+
+  #released(): void {
+    this.#releases -= 1
+    invariant(this.#releases >= 0, 'a release ends once')
+    if (this.#releases === 0) this.#onReleased?.()
+  }
+
+  async #releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<WithdrawOutcome> {
+    try {
+      return await this.#untilAnswered(claim, giveUpMs, false, Promise.reject(error))
+    } catch (caught) {
+      this.inBackground(claim)
+      throw this.#unknownRelease(claim, caught)
+    } finally {
+      this.#released()
+    }
+  }
+
+  async #untilAnswered(
+    claim: Claim,
+    giveUpMs: number,
+    inBackground: boolean,
+    first?: PromiseLike<WithdrawOutcome>,
+  ): Promise<WithdrawOutcome> {
+    const runtime = this.#runtime
+    let answer = first
+    for (;;) {
+      try {
+        answer ??= Promise.resolve(runtime.store.withdraw(claim))
+        return await answer
+      } catch (caught) {
+        const error = runtime.asLockError(caught, claim.lock, 'the release')
+        if (this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs)
+          throw error
+      }
+      answer = undefined
+      await pause(runtime, runtime.jitter(...RETRY_MS), inBackground)
+    }
+  }
+
+  #unknownRelease(claim: Claim, cause: unknown): LockError {
+    return new StoreUnavailableError(
+      `It is unknown whether "${claim.lock}" was released: the ${this.#runtime.store.name} store did not answer. ` +
+        `It is free after at most ${claim.ttlMs} ms in any case; the client repeats the release until then.`,
+      { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#runtime.store.name, cause },
+    )
+  }
+}
+
+function judge(outcome: WithdrawOutcome): 'released' | 'lost' {
+  return outcome === 'released' ? outcome : 'lost'
+}
+
+/** Whether a retry can help. Wrong use and wrong credentials stay wrong. */
+export function isRetryable(error: unknown): boolean {
+  return isLockError(error) && error.code === 'STORE_UNAVAILABLE'
+}
+
+/** @param inBackground the process may end meanwhile */
+function pause(runtime: Runtime, delayMs: number, inBackground: boolean): Promise<void> {
+  return new Promise((resolve) => void runtime.clock.timer(delayMs, resolve, inBackground))
+}

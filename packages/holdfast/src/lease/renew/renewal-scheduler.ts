@@ -1,0 +1,316 @@
+/**
+ * Renews the grants of a client with one timer for all of them, and ends the ones that are lost.
+ *
+ * Grants with the same TTL share a lane. A grant whose renewal is in flight or in doubt stays in
+ * `#unanswered` until an answer comes. An unknown outcome keeps the old deadline, and the scheduler
+ * repeats the renewal soon.
+ */
+import type { Timer } from '../../clock/clock.js'
+import { LockLostError, type LockError, type LossReason } from '../../errors.js'
+import type { Renewal, RenewResult } from '../../store/contract.js'
+import { isPromise } from '../../store/maybe-promise.js'
+import { LinkedSet } from '../../collections/linked-set.js'
+import { outsideContext } from '../../async/async-context.js'
+import { marginMs } from '../grant/deadline.js'
+import {
+  announceLoss,
+  announceRenewal,
+  announceRisk,
+  announceSafe,
+  announceUnknownRenewal,
+} from '../runtime/announcements.js'
+import { channels } from '../runtime/events.js'
+import type { Grant } from '../grant/grant.js'
+import { RenewalLane } from '../grant/renewal-lane.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { Withdrawals } from '../release/withdrawals.js'
+
+/** How long before the deadline a loss is announced: timers fire late and never early. */
+const ANNOUNCE_EARLY_MS = 2
+/** An unanswered renewal is sent again after a sixth of the TTL, and after this time at most. */
+const LONGEST_RETRY_MS = 5000
+/** While a grant is held, the clocks are compared at least this often. */
+const LONGEST_SLEEP_MS = 1000
+/** Grants due within this share of their lead are renewed together with one that is due now. */
+const GROUPING = 0.1
+/**
+ * How many grants of one lane are renewed in one tick. More at once would delay other work of the
+ * process and of the store, and what is made for each would live long enough to burden the garbage
+ * collector.
+ */
+const MOST_PER_REQUEST = 256
+
+/** When and why a renewal was sent. */
+interface SentRenewal {
+  readonly sentMs: number
+  readonly offsetMs: number
+  /** The holder called `renew` itself. */
+  readonly byHand: boolean
+}
+
+export class RenewalScheduler {
+  readonly #runtime: Runtime
+  readonly #withdrawals: Withdrawals
+  readonly #lanes = new Map<number, RenewalLane<Grant>>()
+  readonly #unanswered = new LinkedSet<Grant>()
+  #timer: Timer | undefined
+  #wakeMs = Infinity
+  #offsetMs: number
+
+  constructor(runtime: Runtime, withdrawals: Withdrawals) {
+    this.#runtime = runtime
+    this.#withdrawals = withdrawals
+    this.#offsetMs = runtime.clockOffsetMs()
+  }
+
+  add(grant: Grant): void {
+    const leadMs =
+      grant.renewing === 'regular' || !grant.isAged
+        ? grant.ttlMs / 3
+        : grant.ttlMs - marginMs(grant.ttlMs) - ANNOUNCE_EARLY_MS
+    let lane = this.#lanes.get(leadMs)
+    if (!lane) this.#lanes.set(leadMs, (lane = new RenewalLane(leadMs)))
+    lane.insert(grant)
+    // The deadline of a grant that came late may be nearer than its place in the lane says.
+    const dueMs = Math.min(grant.baseMs + leadMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
+    // Usually the timer is set for an earlier moment.
+    if (dueMs < this.#wakeMs) this.#wakeBy(dueMs)
+    if (grant.renewing === 'once') this.renewSoon(grant)
+  }
+
+  remove(grant: Grant): void {
+    if (grant.unanswered) this.#unanswered.delete(grant.unanswered)
+    grant.unanswered = undefined
+    grant.lane?.remove(grant)
+  }
+
+  /**
+   * Ends a grant against its holder's will, for the holder and the queue. A stolen grant is
+   * withdrawn when its holder lets go.
+   */
+  lose(grant: Grant, reason: LossReason, stealReason?: string): void {
+    if (!grant.isOpen) return
+    const wasAnnounced = grant.state === 'overstayed'
+    grant.state = 'lost'
+    this.remove(grant)
+    const { claim } = grant
+    if (reason !== 'stolen') this.#withdrawals.inBackground(claim)
+    const { store, clock } = this.#runtime
+    if (!wasAnnounced)
+      announceLoss(this.#runtime, claim, reason, clock.monotonicMs() - grant.grantedMs)
+    grant.holder?.onLoss(
+      new LockLostError(reason, { lock: claim.lock, store: store.name, stealReason }),
+    )
+    grant.queue?.onLoss(grant)
+  }
+
+  /** Lets a grant run out: from now on only its deadline is watched. */
+  stopRenewing(grant: Grant): void {
+    this.remove(grant)
+    grant.renewing = 'none'
+    if (grant.isOpen) this.add(grant)
+  }
+
+  /**
+   * Renews one grant now, outside of its rhythm. Resolves to the store's answer to this very
+   * request.
+   */
+  async renewNow(grant: Grant): Promise<RenewResult> {
+    const [result] = await this.#send([grant], true)
+    return result ?? { outcome: 'lost', reason: 'expired' }
+  }
+
+  /** Renews in the background, once. */
+  renewSoon(grant: Grant): void {
+    if (grant.unanswered) return
+    void this.#send([grant])
+  }
+
+  #wakeBy(timeMs: number): void {
+    const nowMs = this.#runtime.clock.monotonicMs()
+    const wakeMs = Math.min(timeMs, nowMs + LONGEST_SLEEP_MS)
+    if (wakeMs >= this.#wakeMs) return
+    this.#timer?.cancel()
+    this.#wakeMs = wakeMs
+    const { clock } = this.#runtime
+    this.#timer = outsideContext(() =>
+      clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true),
+    )
+  }
+
+  #tick(): void {
+    this.#wakeMs = Infinity
+    this.#timer = undefined
+    const nowMs = this.#runtime.clock.monotonicMs()
+    const due = [...this.#takeDue(nowMs), ...this.#takeInDoubt(nowMs)]
+    const open = due.filter((grant) => !this.#isSettled(grant, nowMs))
+    if (open.length > 0) void this.#send(open)
+    this.#rearm()
+  }
+
+  /**
+   * Takes what is due out of the lanes, with its neighbours, and everything when the clocks have
+   * parted.
+   */
+  #takeDue(nowMs: number): Grant[] {
+    const due: Grant[] = []
+    const offsetMs = this.#runtime.clockOffsetMs(nowMs)
+    const suspicious = this.#clocksMoved(offsetMs)
+    for (const lane of [...this.#lanes.values()]) {
+      const untilMs = nowMs + (lane.first?.renewing === 'regular' ? lane.leadMs * GROUPING : 0)
+      if (!suspicious && lane.first && lane.first.baseMs + lane.leadMs > nowMs) continue
+      const most = due.length + MOST_PER_REQUEST
+      for (let grant = lane.first; grant;) {
+        const { next } = grant
+        const isDue = grant.baseMs + lane.leadMs <= untilMs
+        if (!suspicious && (!isDue || due.length === most)) break
+        if (isDue || grant.clocksDisagree(offsetMs)) {
+          this.remove(grant)
+          due.push(grant)
+        }
+        grant = next
+      }
+    }
+    return due
+  }
+
+  #takeInDoubt(nowMs: number): Grant[] {
+    const due: Grant[] = []
+    for (let place = this.#unanswered.first; place; place = place.next) {
+      const grant = place.value
+      if (riskMs(grant) <= nowMs) this.#noteRisk(grant, grant.deadlineMs - nowMs)
+      if (grant.retryAtMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
+    }
+    return due
+  }
+
+  /**
+   * Whether a due grant needs no renewal: it is over, or it is fixed and its clocks agree.
+   */
+  #isSettled(grant: Grant, nowMs: number): boolean {
+    if (grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) {
+      this.lose(grant, 'deadline')
+      return true
+    }
+    const isDoubted = grant.clocksDisagree(this.#runtime.clockOffsetMs(nowMs))
+    if (grant.renewing !== 'none' || isDoubted) return false
+    grant.isAged = true
+    grant.holder?.onAge()
+    this.remove(grant)
+    this.add(grant)
+    return true
+  }
+
+  /** A loss is announced instead where the deadline is that near. */
+  #noteRisk(grant: Grant, remainingMs: number): void {
+    if (remainingMs <= ANNOUNCE_EARLY_MS) return
+    grant.isAtRisk = true
+    announceRisk(this.#runtime, grant.claim, remainingMs)
+  }
+
+  #clocksMoved(offsetMs: number): boolean {
+    const moved = Math.abs(offsetMs - this.#offsetMs) > ANNOUNCE_EARLY_MS
+    this.#offsetMs = offsetMs
+    return moved
+  }
+
+  #rearm(): void {
+    let wakeMs = Infinity
+    for (const lane of this.#lanes.values()) {
+      if (lane.first) wakeMs = Math.min(wakeMs, lane.first.baseMs + lane.leadMs)
+      else this.#lanes.delete(lane.leadMs)
+    }
+    for (let place = this.#unanswered.first; place; place = place.next) {
+      const grant = place.value
+      const retryMs = Math.min(grant.retryAtMs, riskMs(grant))
+      wakeMs = Math.min(wakeMs, retryMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
+    }
+    if (wakeMs < Infinity) this.#wakeBy(wakeMs)
+  }
+
+  /**
+   * Sends one request for all of them, and takes each result as soon as the store reports it. Never
+   * rejects: a failure is an unknown outcome.
+   */
+  async #send(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
+    const { store, clock } = this.#runtime
+    const sentMs = clock.monotonicMs()
+    const offsetMs = this.#runtime.clockOffsetMs(sentMs)
+    for (const grant of grants) this.#noteSent(grant, sentMs)
+    this.#rearm()
+    const sent: SentRenewal = { sentMs, offsetMs, byHand }
+    const open: (Grant | undefined)[] = grants.slice()
+    const take = (index: number, result: RenewResult): void => {
+      const grant = open[index]
+      open[index] = undefined
+      if (grant?.isOpen === true) this.#settle(grant, result, sent)
+    }
+    const results = await this.#answers(grants, () => store.renew(grants.map(renewalOf), take))
+    // Those that the store has not reported by themselves.
+    for (let index = 0; index < results.length; index += 1)
+      take(index, results[index] as RenewResult)
+    this.#rearm()
+    return results
+  }
+
+  async #answers(
+    grants: readonly Grant[],
+    call: () => PromiseLike<readonly RenewResult[]> | readonly RenewResult[],
+  ): Promise<readonly RenewResult[]> {
+    const lock = grants[0]?.claim.lock ?? ''
+    let cause: LockError
+    try {
+      const answer = call()
+      // However late, "renewed" is good. The renewal is sent again meanwhile.
+      return isPromise(answer) ? await answer : answer
+    } catch (error) {
+      cause = this.#runtime.asLockError(error, lock, 'the renewal')
+    }
+    return grants.map(() => ({ outcome: 'unknown', cause }))
+  }
+
+  #noteSent(grant: Grant, sentMs: number): void {
+    this.remove(grant)
+    if (!grant.isOpen) return
+    grant.openRenewals += 1
+    grant.holder?.onAge()
+    const retryAfterMs = Math.min(LONGEST_RETRY_MS, Math.max(grant.ttlMs / 6, 25))
+    grant.retryAtMs = sentMs + retryAfterMs
+    grant.unanswered = this.#unanswered.add(grant)
+  }
+
+  #settle(grant: Grant, result: RenewResult, sent: SentRenewal): void {
+    const { clock } = this.#runtime
+    if (result.outcome === 'lost') {
+      this.lose(grant, result.reason, result.reason === 'stolen' ? result.stealReason : undefined)
+      return
+    }
+    if (result.outcome === 'renewed') {
+      // A fixed lease keeps its end when only the clocks were in doubt.
+      grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
+      this.remove(grant)
+      this.add(grant)
+      if (grant.isAtRisk) {
+        grant.isAtRisk = false
+        announceSafe(this.#runtime, grant.claim, grant.deadlineMs - clock.monotonicMs())
+      }
+      if (channels.renewed.hasSubscribers)
+        announceRenewal(this.#runtime, grant.claim, clock.monotonicMs() - sent.sentMs)
+      return
+    }
+    announceUnknownRenewal(this.#runtime, grant.claim, result.cause)
+    const retryMs = this.#runtime.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
+    grant.retryAtMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
+    grant.unanswered ??= this.#unanswered.add(grant)
+    this.#wakeBy(grant.retryAtMs)
+  }
+}
+
+/** Returns when an unanswered renewal becomes a risk that is not announced yet. */
+function riskMs({ isAtRisk, deadlineMs, ttlMs }: Grant): number {
+  return isAtRisk ? Infinity : deadlineMs - ttlMs / 2
+}
+
+function renewalOf(grant: Grant): Renewal {
+  return grant.renewal()
+}

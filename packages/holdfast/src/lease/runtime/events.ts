@@ -1,0 +1,129 @@
+/**
+ * What happens to leases, published through `node:diagnostics_channel`. The names and messages are
+ * public. A message is built only if its channel has subscribers.
+ */
+import { channel, type Channel } from 'node:diagnostics_channel'
+import { LockUsageError, type LossReason } from '../../errors.js'
+import { withJson } from '../../store/with-json.js'
+import { detached } from '../../async/async-context.js'
+import { describe } from '../../options/describe.js'
+
+/** The fields of every message. */
+export interface LockEvent {
+  /** The full name of the lock. */
+  readonly lock: string
+  readonly store: string
+  readonly clientId: string
+  readonly claimId: string
+}
+
+export interface LockEvents {
+  /** An attempt was answered. `durationMs`: from sending it. */
+  attempted: LockEvent & { readonly outcome: string; readonly durationMs: number }
+  /** The claim joined the store's queue. */
+  queued: LockEvent
+  /** A lease begins. `durationMs`: from asking for it. */
+  granted: LockEvent & { readonly token: bigint; readonly durationMs: number }
+  /**
+   * A lease passed to the next waiter of this process without a call to the store. `durationMs`:
+   * its wait.
+   */
+  'handed-off': LockEvent & { readonly token: bigint; readonly durationMs: number }
+  /** A renewal was acknowledged. `durationMs`: from sending it. */
+  renewed: LockEvent & { readonly durationMs: number }
+  /** The outcome of a renewal is unknown. The old deadline stands, and the renewal is repeated. */
+  'renewal-unknown': LockEvent & { readonly error: unknown }
+  /**
+   * The last renewal is unacknowledged, and less than half the TTL is left. The client repeats the
+   * renewal until the deadline. Once, until `safe`. `remainingMs`: until the deadline.
+   */
+  'at-risk': LockEvent & { readonly remainingMs: number }
+  /** A renewal got through after `at-risk`. `remainingMs`: until the new deadline. */
+  safe: LockEvent & { readonly remainingMs: number }
+  /**
+   * The handle of a held lease was garbage-collected, without a release. The client still renews
+   * the lease. `durationMs`: since the grant. `acquiredAt`: the stack of the call, if the client
+   * has `traceAcquires`.
+   */
+  forgotten: LockEvent & { readonly durationMs: number; readonly acquiredAt?: string }
+  /** A lease ended before its holder released it. `durationMs`: how long it was held. */
+  lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
+  /**
+   * A lease was released. `lost`: too late, after the event `lost`. `durationMs`: how long it was
+   * held.
+   */
+  released: LockEvent & { readonly outcome: 'released' | 'lost'; readonly durationMs: number }
+  /**
+   * A caller waits for a lock, and the store has not answered for a second. The client keeps
+   * sending the attempt. Once for each claim and outage. `durationMs`: how long requests have
+   * failed. `error`: the last failure.
+   */
+  'store-unavailable': LockEvent & { readonly error: unknown; readonly durationMs: number }
+  /** A request failed in the background, where no caller waits for it. */
+  error: LockEvent & {
+    readonly during: 'release' | 'withdraw' | 'watch' | 'close'
+    readonly error: unknown
+  }
+}
+
+export type LockEventName = keyof LockEvents
+
+/** The name of the diagnostics channel of an event. */
+export function channelName(event: LockEventName): string {
+  return `holdfast:${event}`
+}
+
+const NAMES: readonly LockEventName[] = [
+  'attempted',
+  'queued',
+  'granted',
+  'handed-off',
+  'renewed',
+  'renewal-unknown',
+  'at-risk',
+  'safe',
+  'forgotten',
+  'lost',
+  'released',
+  'store-unavailable',
+  'error',
+]
+
+/** Frequent publishers read `hasSubscribers` first, so that they need not make a closure. */
+export const channels = Object.fromEntries(
+  NAMES.map((name) => [name, channel(channelName(name))]),
+) as Readonly<Record<LockEventName, Channel>>
+
+/**
+ * Publishes an event if its channel has subscribers. They run outside the current async context, so
+ * they cannot re-enter its locks. Node reports a subscriber that throws, and the caller does not
+ * see it.
+ */
+export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
+  const target = channels[event]
+  if (target.hasSubscribers) detached(() => target.publish(withJson(message())))
+}
+
+/**
+ * Listens to one kind of event of every client in this process. Returns a function that stops it.
+ * @throws LockUsageError for an unknown event, or without a function.
+ */
+export function onLockEvent<N extends LockEventName>(
+  event: N,
+  listener: (message: LockEvents[N]) => void,
+): () => void {
+  if (!NAMES.includes(event)) {
+    throw new LockUsageError(
+      `onLockEvent knows the events ${NAMES.join(', ')}, not ${describe(event)}.`,
+    )
+  }
+  if (typeof listener !== 'function') {
+    throw new LockUsageError(`onLockEvent needs a function to call for the event ${event}.`)
+  }
+  const target = channels[event]
+  const handler = (message: unknown): void => listener(message as LockEvents[N])
+  target.subscribe(handler)
+  return () => {
+    target.unsubscribe(handler)
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Finds out who holds a lock when a long wait for it ends. One request serves all callers of a lock
+ * whose waits end together. It is an extra: without an answer the error names no holder.
+ */
+import type { Clock } from '../../clock/clock.js'
+import { withTimeout } from '../../clock/with-timeout.js'
+import type { HolderInfo, Store } from '../../store/contract.js'
+import { withJson } from '../../store/with-json.js'
+
+/** A wait of this length is worth a request, in milliseconds. */
+export const LONG_WAIT_MS = 1000
+/** How long the caller waits for the answer, in milliseconds. */
+const ANSWER_WITHIN_MS = 250
+/** How long an answer serves further callers, in milliseconds: their timers fire one by one. */
+const TOGETHER_MS = 20
+/** For how many locks a client asks at a time. */
+const MOST_LOCKS = 32
+
+export class HolderLookups {
+  readonly #store: Store
+  readonly #clock: Clock
+  /** The requests that are open or were just answered, by lock. */
+  readonly #open = new Map<string, Promise<readonly HolderInfo[]>>()
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Resolves to the holders, or to none where the store does not say. Never rejects. */
+  async of(lock: string): Promise<readonly HolderInfo[]> {
+    const open = this.#open.get(lock)
+    if (open) return open
+    if (!this.#store.traits.inspect || this.#open.size >= MOST_LOCKS) return []
+    const look = this.#look(lock)
+    this.#open.set(lock, look)
+    void look.then(() => this.#clock.timer(TOGETHER_MS, () => this.#open.delete(lock), true))
+    return look
+  }
+
+  async #look(lock: string): Promise<readonly HolderInfo[]> {
+    try {
+      const asked = Promise.resolve(this.#store.inspect({ lock }))
+      const page = await withTimeout(asked, ANSWER_WITHIN_MS, late, { clock: this.#clock })
+      return page.locks[0]?.holders.map((holder) => withJson({ ...holder })) ?? []
+    } catch {
+      // The caller learns that its time is over in any case.
+      return []
+    }
+  }
+}
+
+function late(): Error {
+  return new Error('no answer in time')
+}

@@ -1,0 +1,72 @@
+/**
+ * The callers of a client that wait, in the order of the calls. One timer for all of them looks for
+ * attempts whose answers are late.
+ */
+import type { Clock, Timer } from '../../clock/clock.js'
+import { LinkedSet, type Place } from '../../collections/linked-set.js'
+import type { LockError } from '../../errors.js'
+import { outsideContext } from '../../async/async-context.js'
+
+/** After this time without an answer an attempt counts as late. */
+export const LATE_AFTER_MS = 1000
+
+/** The attempts that a caller waits for. */
+export interface AttemptStatus {
+  /** Why it is unknown whether the lock is busy: the store does not answer. */
+  readonly failure: LockError | undefined
+  /** The claim that stands for the caller in the store's queue now. */
+  readonly claimId?: string | undefined
+  /**
+   * Notes what is late, and returns when to look again.
+   * @param awakeMs since when the process certainly runs: earlier answers may be unread
+   */
+  checkLate?(nowMs: number, awakeMs: number): number
+}
+
+/** A caller that waits, as `close` and the timer see it. */
+export interface OpenWait {
+  readonly startedMs: number
+  readonly attempts: AttemptStatus | undefined
+  /** Ends the wait because its client was closed. */
+  close(): void
+}
+
+export class OpenWaits extends LinkedSet<OpenWait> {
+  readonly #clock: Clock
+  #timer: Timer | undefined
+  #wakeMs = 0
+  #awakeMs = -Infinity
+
+  constructor(clock: Clock) {
+    super()
+    this.#clock = clock
+  }
+
+  override add(wait: OpenWait): Place<OpenWait> {
+    if (!this.#timer) this.#arm(wait.startedMs + LATE_AFTER_MS, wait.startedMs)
+    return super.add(wait)
+  }
+
+  close(): void {
+    for (const wait of this.values()) wait.close()
+  }
+
+  #arm(wakeMs: number, nowMs: number): void {
+    this.#wakeMs = wakeMs
+    // What keeps the process alive is the request: its store sees to that.
+    this.#timer = outsideContext(() =>
+      this.#clock.timer(Math.max(0, wakeMs - nowMs), () => this.#check(), true),
+    )
+  }
+
+  #check(): void {
+    const nowMs = this.#clock.monotonicMs()
+    // A timer that is late itself means that the process was stopped.
+    if (nowMs - this.#wakeMs > LATE_AFTER_MS / 2) this.#awakeMs = nowMs
+    let nextMs = Infinity
+    for (const { attempts } of this.values())
+      nextMs = Math.min(nextMs, attempts?.checkLate?.(nowMs, this.#awakeMs) ?? Infinity)
+    this.#timer = undefined
+    if (nextMs < Infinity) this.#arm(nextMs, nowMs)
+  }
+}

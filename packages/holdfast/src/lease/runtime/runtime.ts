@@ -1,0 +1,157 @@
+/**
+ * What every part of a client works with: the store, time, randomness, the identity of the owner,
+ * claim ids, the callers that wait, and the makers of errors and events. It decides nothing.
+ */
+import { hostname } from 'node:os'
+import type { Clock, Random } from '../../clock/clock.js'
+import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
+import type { Claim, LockKind, Owner, Store } from '../../store/contract.js'
+import { clocksParted } from '../grant/deadline.js'
+import { DeadlockDetector } from '../deadlock/detector.js'
+import { publish, type LockEvent, type LockEvents } from './events.js'
+import { HolderLookups } from './holder-lookups.js'
+import { LATE_AFTER_MS, OpenWaits } from './open-waits.js'
+
+/** The part of a claim that all claims of one lock object share. */
+export interface ClaimTemplate {
+  readonly lock: string
+  readonly kind: LockKind
+  readonly capacity: number
+  readonly weight: number
+  readonly ttlMs: number
+}
+
+/** Enough of a claim for an event. */
+export type ClaimName = Pick<Claim, 'lock' | 'id'>
+
+export interface RuntimeOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly label: string | undefined
+  /** After which time a nested wait looks for a deadlock in other clients. */
+  readonly deadlockCheckMs: number
+}
+
+/** A heartbeat is at most one second, and at most a third of the TTL. */
+const LONGEST_HEARTBEAT_MS = 1000
+
+export class Runtime {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly owner: Owner
+  /** How many claims were made: the order of the calls. */
+  claims = 0
+  readonly waits: OpenWaits
+  readonly holders: HolderLookups
+  readonly deadlocks: DeadlockDetector
+  /** Whether `close` was called. */
+  closed = false
+  /** The prefix of new claim ids. */
+  #claimRoot: string
+  /** The distance between the clocks when the last claim was made. */
+  #offsetMs: number
+
+  constructor(store: Store, { clock, random, label, deadlockCheckMs }: RuntimeOptions) {
+    this.store = store
+    this.clock = clock
+    this.random = random
+    this.owner = {
+      clientId: random.id(),
+      host: hostname(),
+      pid: process.pid,
+      ...(label === undefined ? {} : { label }),
+    }
+    this.#claimRoot = this.owner.clientId
+    this.#offsetMs = this.clockOffsetMs()
+    this.waits = new OpenWaits(clock)
+    this.holders = new HolderLookups(store, clock)
+    this.deadlocks = new DeadlockDetector(this, deadlockCheckMs)
+  }
+
+  /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
+  assertOpen(lock: string): void {
+    if (!this.closed) return
+    throw new LockUsageError(
+      `Lock "${lock}" was asked for after locks.close(). Make a new client with createLocks.`,
+      { code: 'LOCKS_CLOSED', lock, store: this.store.name },
+    )
+  }
+
+  /** Returns the error for a caller whose wait ends because the client was closed. */
+  closedError(lock: string): LockUsageError {
+    return new LockUsageError(`The wait for "${lock}" ended: locks.close() was called.`, {
+      code: 'LOCKS_CLOSED',
+      lock,
+      store: this.store.name,
+    })
+  }
+
+  /**
+   * @param offsetMs `clockOffsetMs()` of now
+   * @param localWaiters how many callers of this process wait behind the claim
+   */
+  newClaim(template: ClaimTemplate, offsetMs = this.clockOffsetMs(), localWaiters = 0): Claim {
+    this.claims += 1
+    // The machine may run from a snapshot. Its twin counts on from the same number.
+    if (clocksParted(offsetMs, this.#offsetMs, template.ttlMs)) this.#claimRoot = this.random.id()
+    this.#offsetMs = offsetMs
+    return {
+      lock: template.lock,
+      // The root is random and the count never repeats. That is cheaper than randomness per claim.
+      id: `${this.#claimRoot}.${this.claims.toString(36)}`,
+      kind: template.kind,
+      capacity: template.capacity,
+      weight: template.weight,
+      ttlMs: template.ttlMs,
+      heartbeatMs: Math.min(LONGEST_HEARTBEAT_MS, template.ttlMs / 3),
+      owner: localWaiters === 0 ? this.owner : { ...this.owner, localWaiters },
+    }
+  }
+
+  /**
+   * Returns how far the wall clock is ahead of the monotonic one. The distance changes when the
+   * machine sleeps and when a clock is set.
+   */
+  clockOffsetMs(nowMs = this.clock.monotonicMs()): number {
+    return this.clock.wallMs() - nowMs
+  }
+
+  /** Draws a duration evenly between two bounds, so that many processes do not move in step. */
+  jitter(shortestMs: number, longestMs: number): number {
+    return shortestMs + this.random.next() * (longestMs - shortestMs)
+  }
+
+  /** Returns the error for an attempt that is late, and may still be answered. */
+  noAnswer(lock: string): StoreUnavailableError {
+    return new StoreUnavailableError(
+      `The ${this.store.name} store has not answered the attempt of "${lock}" for ${LATE_AFTER_MS} ms. ` +
+        'Check the store and the network.',
+      { lock, store: this.store.name },
+    )
+  }
+
+  /** Returns what a store threw as an error of Holdfast. */
+  asLockError(error: unknown, lock: string, verb: string): LockError {
+    if (isLockError(error)) return error
+    const reason = error instanceof Error ? error.message : String(error)
+    return new StoreUnavailableError(
+      `The ${this.store.name} store failed at ${verb} of "${lock}": ${reason}`,
+      { lock, store: this.store.name, cause: error },
+    )
+  }
+
+  event(claim: ClaimName): LockEvent {
+    return {
+      lock: claim.lock,
+      store: this.store.name,
+      clientId: this.owner.clientId,
+      claimId: claim.id,
+    }
+  }
+
+  /** Publishes a failure in the background: no caller waits for it. */
+  report(claim: ClaimName, during: LockEvents['error']['during'], error: unknown): void {
+    publish('error', () => ({ ...this.event(claim), during, error }))
+  }
+}

@@ -1,0 +1,18 @@
+import { LockTimeoutError } from '../../errors.js'
+import { LONG_WAIT_MS } from '../runtime/holder-lookups.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+/**
+ * Returns the timeout of a call whose last attempt had only the rest of its time. That may have
+ * been too short to look for the holders.
+ */
+export async function timeoutOf(
+  runtime: Runtime,
+  waitMs: number,
+  error: LockTimeoutError,
+): Promise<LockTimeoutError> {
+  const { lock = '', store } = error
+  const isUnasked = error.waitMs < LONG_WAIT_MS && waitMs >= LONG_WAIT_MS
+  const holders = isUnasked ? await runtime.holders.of(lock) : error.holders
+  return new LockTimeoutError(waitMs, { lock, store, holders, cause: error })
+}
