@@ -13,7 +13,7 @@ import {
   type LocksOptions,
 } from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
-import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
 import { releaseHandle, renewHandle } from '../lease/adopt/adoption.js'
 import type { Lease } from '../lease/hold/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
@@ -202,8 +202,8 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
     mutex: (name, lock) => mutex(client, named(name), lock),
     readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
     semaphore: (name, lock) => semaphore(client, named(name), lock),
-    multi(locks, ...rest: readonly unknown[]) {
-      if (rest[0] !== undefined) checkKeys('multi', rest[0], {})
+    multi(locks, extra?: unknown) {
+      checkNoOptions('multi', extra)
       return multi(client, locks)
     },
     striped: (name, lock) => striped(client, named(name), lock),
@@ -233,18 +233,29 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       for (const lease of own) lease.verifySoon()
       return stolen
     },
-    renewHandle: (handle) => renewHandle(client, handle),
-    releaseHandle: (handle) => releaseHandle(client, handle),
+    async renewHandle(handle, extra?: unknown) {
+      checkNoOptions('renewHandle', extra)
+      return renewHandle(client, handle)
+    },
+    async releaseHandle(handle, extra?: unknown) {
+      checkNoOptions('releaseHandle', extra)
+      return releaseHandle(client, handle)
+    },
     transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
-    current: (name) => currentLease(named(name)),
-    assertHeld(name) {
+    current(name, extra?: unknown) {
+      checkNoOptions('current', extra)
+      return currentLease(named(name))
+    },
+    assertHeld(name, extra?: unknown) {
+      checkNoOptions('assertHeld', extra)
       const lock = named(name)
       const lease = currentLease(lock)
       if (!lease) throw notUnderLock(lock, store)
       lease.assertHeld()
       return lease
     },
-    detached(work) {
+    detached(work, extra?: unknown) {
+      checkNoOptions('detached', extra)
       if (typeof work === 'function') return detached(work)
       throw new LockUsageError(`detached needs a function to call, not ${describe(work)}.`)
     },

@@ -45,8 +45,8 @@ export class FollowingLock extends BasicLock<Lease> {
     return this.#follow(options, (lock, rest) => lock.tryAcquire(rest), undefined, waitMs)
   }
 
-  override adopt(handle: string): Promise<Lease> {
-    return this.#follow(undefined, (lock) => lock.adopt(handle))
+  override adopt(handle: string, extra?: unknown): Promise<Lease> {
+    return this.#follow(undefined, (lock) => lock.adopt(handle, extra))
   }
 
   /** Asks with the lock's own capacity first, and then with the one that the refusal names. */

@@ -6,7 +6,7 @@ import { bindContext } from '../async/async-context.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { describe } from '../options/describe.js'
-import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
 import { WAIT_KEYS, type WaitOptions } from '../options/lock-options.js'
 import { limitsOf, Wait } from '../lease/wait/caller-wait.js'
 import type { HolderInfo } from '../store/contract.js'
@@ -204,7 +204,8 @@ export class LockElection implements Election {
     return new LockUsageError(`The election "${this.name}" ${text}`, { lock: this.name })
   }
 
-  async resign(): Promise<boolean> {
+  async resign(extra?: unknown): Promise<boolean> {
+    checkNoOptions('resign', extra, { lock: this.name })
     const reason = new LockUsageError(
       `The campaign for "${this.name}" ended: resign() was called.`,
       {
@@ -231,14 +232,17 @@ export class LockElection implements Election {
     return outcome === 'released'
   }
 
-  async leader(): Promise<HolderInfo | undefined> {
+  async leader(extra?: unknown): Promise<HolderInfo | undefined> {
+    checkNoOptions('leader', extra, { lock: this.name })
     return (await this.#holders())[0]
   }
 
   on<E extends keyof ElectionEvents>(
     event: E,
     listener: (...args: ElectionEvents[E]) => void,
+    extra?: unknown,
   ): () => void {
+    checkNoOptions('on', extra, { lock: this.name })
     if (!EVENTS.includes(event)) {
       throw new LockUsageError(
         `The election "${this.name}" knows the events ${EVENTS.join(', ')}, not ${describe(event)}.`,

@@ -7,6 +7,7 @@ import type { Lease } from '../lease/hold/lease.js'
 import { noteCaller } from '../lease/hold/forgotten-leases.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
+import { checkNoOptions } from '../options/known-keys.js'
 import { runAtLeast } from './at-least.js'
 import { inspectLock, type LockState } from './look-up.js'
 
@@ -106,11 +107,13 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     return traced as unknown as L | undefined
   }
 
-  inspect(): Promise<LockState> {
+  async inspect(extra?: unknown): Promise<LockState> {
+    checkNoOptions('inspect', extra, { lock: this.name })
     return inspectLock(this.#client, this.#template)
   }
 
-  async adopt(handle: string): Promise<L> {
+  async adopt(handle: string, extra?: unknown): Promise<L> {
+    checkNoOptions('adopt', extra, { lock: this.name })
     const lease = this.#acquirer.adopt(handle)
     const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'adopt') : lease
     return traced as unknown as L

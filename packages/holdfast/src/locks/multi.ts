@@ -13,7 +13,7 @@ import {
   type AcquireOptions,
   type RunOptions,
 } from '../options/lock-options.js'
-import { checkKeys } from '../options/known-keys.js'
+import { checkKeys, checkNoOptions } from '../options/known-keys.js'
 import type { Lease, RenewOptions } from '../lease/hold/lease.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
@@ -247,7 +247,8 @@ class HeldMultiLease implements MultiLease {
     return this.#signal
   }
 
-  assertHeld(): void {
+  assertHeld(extra?: unknown): void {
+    checkNoOptions('assertHeld', extra)
     for (const lease of this.leases) lease.assertHeld()
   }
 
@@ -256,12 +257,14 @@ class HeldMultiLease implements MultiLease {
   }
 
   /** Again when one came nearer to its end while another renewed. */
-  async ensure(ms: number): Promise<void> {
+  async ensure(ms: number, extra?: unknown): Promise<void> {
+    checkNoOptions('ensure', extra)
     await Promise.all(this.leases.map((lease) => lease.ensure(ms)))
     await Promise.all(this.leases.map((lease) => lease.ensure(ms)))
   }
 
-  async release(): Promise<'released' | 'lost'> {
+  async release(extra?: unknown): Promise<'released' | 'lost'> {
+    checkNoOptions('release', extra)
     return releaseAll(this.leases)
   }
 

@@ -8,7 +8,7 @@ import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-optio
 import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
-import { inspectLock, type LockState } from './look-up.js'
+import type { LockState } from './look-up.js'
 
 export interface ReadWriteLock {
   readonly name: string
@@ -36,10 +36,11 @@ export function readWriteLock(
     capacity: CAPACITY_ALL,
     ttlMs: settings.ttlMs,
   } as const
+  const read = new BasicLock<Lease>(client, { ...template, weight: 1 }, settings)
   return {
     name,
-    read: new BasicLock<Lease>(client, { ...template, weight: 1 }, settings),
+    read,
     write: new BasicLock<WriteLease>(client, { ...template, weight: CAPACITY_ALL }, settings),
-    inspect: () => inspectLock(client, template),
+    inspect: (extra?: unknown) => read.inspect(extra),
   }
 }

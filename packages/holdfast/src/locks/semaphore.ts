@@ -3,7 +3,7 @@ import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { describe } from '../options/describe.js'
-import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
 import {
   ACQUIRE_KEYS,
   LOCK_KEYS,
@@ -100,7 +100,10 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
   return {
     name,
     permits,
-    withWeight,
+    withWeight(weight, extra?: unknown) {
+      checkNoOptions('withWeight', extra, { lock: name })
+      return withWeight(weight)
+    },
     async run(work, options) {
       const { lock, wait } = parted('run', options, WEIGHTED_RUN_KEYS)
       return lock.run(work, wait)
@@ -113,8 +116,8 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
       const { lock, wait } = parted('tryAcquire', options)
       return lock.tryAcquire(wait)
     },
-    adopt: async (handle) => withWeight().adopt(handle),
-    inspect: () => withWeight().inspect(),
+    adopt: async (handle, extra?: unknown) => withWeight().adopt(handle, extra),
+    inspect: (extra?: unknown) => withWeight().inspect(extra),
   }
 }
 

@@ -2,7 +2,7 @@
 import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import { describe } from '../options/describe.js'
-import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
 import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-options.js'
 import { checkName } from '../store/names.js'
 import { mutex, type Mutex } from './mutex.js'
@@ -46,7 +46,8 @@ export function striped(client: Client, name: string, options: StripedOptions): 
     return `${name}#${stripe}`
   }
 
-  function at(stripe: number): Mutex {
+  function at(stripe: number, extra?: unknown): Mutex {
+    checkNoOptions('at', extra, { lock: name })
     if (!Number.isSafeInteger(stripe) || stripe < 0 || stripe >= stripes) {
       throw new LockUsageError(
         `"${name}" has the stripes 0 to ${stripes - 1}; there is no ${describe(stripe)}.`,
@@ -60,13 +61,19 @@ export function striped(client: Client, name: string, options: StripedOptions): 
     return lock
   }
 
-  function indexOf(key: string): number {
+  function indexOf(key: string, extra?: unknown): number {
+    checkNoOptions('indexOf', extra, { lock: name })
     if (typeof key !== 'string')
       throw new LockUsageError(`A key of "${name}" must be a string, not ${describe(key)}.`)
     return hash32(key) % stripes
   }
 
-  return { name, stripes, at, indexOf, for: (key) => at(indexOf(key)) }
+  function forKey(key: string, extra?: unknown): Mutex {
+    checkNoOptions('for', extra, { lock: name })
+    return at(indexOf(key))
+  }
+
+  return { name, stripes, at, indexOf, for: forKey }
 }
 
 /**

@@ -36,6 +36,15 @@ export function checkKeys<T>(
   }
 }
 
+/**
+ * Refuses an options object for a call that takes none. Another additional value is no option, such
+ * as the index that `map` passes.
+ * @throws LockUsageError which names the call that takes such an option.
+ */
+export function checkNoOptions(call: string, extra: unknown, details?: LockErrorDetails): void {
+  if (typeof extra === 'object' && extra !== null) checkKeys(call, extra, {}, details)
+}
+
 function unknownKey(
   call: string,
   options: object,

@@ -46,7 +46,16 @@ export function adviceOn(key: string, known: readonly string[]): string {
   if (place !== undefined && meant?.toLowerCase() !== key.toLowerCase())
     return `Give it to ${place}.`
   if (meant !== undefined) return `Did you mean "${meant}"?`
-  return known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
+  return known.length === 0 ? elsewhere(key) : `It takes ${known.join(', ')}.`
+}
+
+/** Where a misspelt option belongs that was given to a call without options. */
+function elsewhere(key: string): string {
+  for (const [place, keys] of PLACES) {
+    const near = nearestKey(key, keys.split(' '))
+    if (near !== undefined) return `It takes none. Give "${near}" to ${place}.`
+  }
+  return 'It takes none.'
 }
 
 function otherName(key: string, known: readonly string[]): string | undefined {

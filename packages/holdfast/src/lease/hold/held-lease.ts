@@ -1,5 +1,6 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
 import { LockUsageError, UnsupportedLockError } from '../../errors.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { INSPECT } from '../../store/with-json.js'
 import { assertAdopts, detachClaim, detachGrant } from '../adopt/adoption.js'
 import { runUnder } from '../nesting/frames.js'
@@ -43,7 +44,8 @@ export class HeldLease extends Hold implements WriteLease {
     return false
   }
 
-  async ensure(ms: number): Promise<void> {
+  async ensure(ms: number, extra?: unknown): Promise<void> {
+    this.#checkNoOptions('ensure', extra)
     this.assertNotOver()
     checkEnsure(this.services.runtime, this.grant, this.endsMs, ms)
     for (let tries = 0; this.remainingMs < ms; tries += 1) {
@@ -59,7 +61,8 @@ export class HeldLease extends Hold implements WriteLease {
     await this.renew()
   }
 
-  async downgrade(): Promise<void> {
+  async downgrade(extra?: unknown): Promise<void> {
+    this.#checkNoOptions('downgrade', extra)
     this.assertNotOver()
     this.#assertDowngradable()
     const { grant, name } = this
@@ -76,7 +79,8 @@ export class HeldLease extends Hold implements WriteLease {
     grant.claim = { ...grant.claim, weight: 1 }
   }
 
-  async export(): Promise<string> {
+  async export(extra?: unknown): Promise<string> {
+    this.#checkNoOptions('export', extra)
     const { runtime, renewals } = this.services
     assertAdopts(runtime, this.name)
     // With a whole TTL, and with no renewal in flight, which would find the claim lost.
@@ -109,6 +113,15 @@ export class HeldLease extends Hold implements WriteLease {
     this.grant.keptUntilMs = 0
   }
 
+  override assertHeld(extra?: unknown): void {
+    if (extra !== undefined) this.#checkNoOptions('assertHeld', extra)
+    super.assertHeld()
+  }
+
+  #checkNoOptions(call: string, extra: unknown): void {
+    checkNoOptions(call, extra, { lock: this.name })
+  }
+
   #assertDowngradable(): void {
     const { name, kind } = this
     const { store } = this.services.runtime
@@ -124,15 +137,17 @@ export class HeldLease extends Hold implements WriteLease {
     })
   }
 
-  release(): Promise<'released' | 'lost'> {
+  release(extra?: unknown): Promise<'released' | 'lost'> {
     try {
+      if (extra !== undefined) this.#checkNoOptions('release', extra)
       return Promise.resolve(this.return())
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  async run<T>(work: (lease: Lease) => T | PromiseLike<T>): Promise<T> {
+  async run<T>(work: (lease: Lease) => T | PromiseLike<T>, extra?: unknown): Promise<T> {
+    this.#checkNoOptions('run of a lease', extra)
     return runUnder(this.services, this, () => work(this))
   }
 

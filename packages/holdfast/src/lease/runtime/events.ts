@@ -7,6 +7,7 @@ import { LockUsageError, type LossReason } from '../../errors.js'
 import { withJson } from '../../store/with-json.js'
 import { detached } from '../../async/async-context.js'
 import { describe } from '../../options/describe.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 
 /** The fields of every message. */
 export interface LockEvent {
@@ -111,7 +112,13 @@ export function publish<N extends LockEventName>(event: N, message: () => LockEv
 export function onLockEvent<N extends LockEventName>(
   event: N,
   listener: (message: LockEvents[N]) => void,
+): () => void
+export function onLockEvent<N extends LockEventName>(
+  event: N,
+  listener: (message: LockEvents[N]) => void,
+  extra?: unknown,
 ): () => void {
+  checkNoOptions('onLockEvent', extra)
   if (!NAMES.includes(event)) {
     throw new LockUsageError(
       `onLockEvent knows the events ${NAMES.join(', ')}, not ${describe(event)}.`,

@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { checkedTransactions } from '../open-transaction.js'
 import { hearBreaks } from './pg.js'
 import { runUntilTransactionEnds } from './run-until-transaction-ends.js'
@@ -32,7 +33,12 @@ export interface DrizzleDatabase<Tx extends DrizzleTransaction> {
 /** Transactions through a database of Drizzle. */
 export function drizzleTransactions<Tx extends DrizzleTransaction>(
   db: DrizzleDatabase<Tx>,
+): TransactionalDatabase<Tx>
+export function drizzleTransactions<Tx extends DrizzleTransaction>(
+  db: DrizzleDatabase<Tx>,
+  extra?: unknown,
 ): TransactionalDatabase<Tx> {
+  checkNoOptions('drizzleTransactions', extra)
   checkHandle(db, 'A database of Drizzle', 'transaction')
   const dialect = drizzleDialect(db)
   refuseTransaction('rollback' in db, 'Drizzle')

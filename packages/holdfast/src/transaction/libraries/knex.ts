@@ -8,6 +8,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { checkedTransactions } from '../open-transaction.js'
 import { rowsOf } from './mysql2.js'
 
@@ -28,7 +29,12 @@ export interface KnexDatabase<Tx extends KnexTransaction> {
 /** Transactions through an instance of Knex. */
 export function knexTransactions<Tx extends KnexTransaction>(
   knex: KnexDatabase<Tx>,
+): TransactionalDatabase<Tx>
+export function knexTransactions<Tx extends KnexTransaction>(
+  knex: KnexDatabase<Tx>,
+  extra?: unknown,
 ): TransactionalDatabase<Tx> {
+  checkNoOptions('knexTransactions', extra)
   checkHandle(knex, 'An instance of Knex', 'client')
   const dialect = dialectOf(knex)
   refuseTransaction(knex.isTransaction === true, 'Knex')

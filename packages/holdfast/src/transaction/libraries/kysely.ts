@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { checkedTransactions } from '../open-transaction.js'
 
 /** What `db.transaction().execute` gives to its callback. */
@@ -23,7 +24,12 @@ export interface KyselyDatabase<Tx extends KyselyTransaction> {
 /** Transactions through an instance of Kysely. Rows come as its plugins leave them. */
 export function kyselyTransactions<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
+): TransactionalDatabase<Tx>
+export function kyselyTransactions<Tx extends KyselyTransaction>(
+  db: KyselyDatabase<Tx>,
+  extra?: unknown,
 ): TransactionalDatabase<Tx> {
+  checkNoOptions('kyselyTransactions', extra)
   checkHandle(db, 'An instance of Kysely', 'getExecutor')
   return checkedTransactions({
     dialect: dialectOf(db),

@@ -1,6 +1,7 @@
 /** Transactions of `mysql2`. */
 import { LockUsageError } from '../../errors.js'
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { checkedTransactions } from '../open-transaction.js'
 import { Access, revocableHandle } from './revocable-handle.js'
 
@@ -26,7 +27,12 @@ const KEPT = ['release', 'destroy', 'end']
 /** Transactions through a pool of `mysql2/promise`. */
 export function mysqlTransactions<C extends MysqlTransaction>(
   pool: MysqlTransactionPool<C>,
+): TransactionalDatabase<C>
+export function mysqlTransactions<C extends MysqlTransaction>(
+  pool: MysqlTransactionPool<C>,
+  extra?: unknown,
 ): TransactionalDatabase<C> {
+  checkNoOptions('mysqlTransactions', extra)
   checkHandle(pool, 'A pool of mysql2', 'getConnection')
   return checkedTransactions<C>({
     dialect: 'mysql',

@@ -6,6 +6,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { Access, revocableHandle, targetOf } from './revocable-handle.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */
@@ -28,7 +29,12 @@ const KEPT = ['release', 'end']
 /** Transactions through a pool of `pg`. */
 export function pgTransactions<C extends PgTransaction>(
   pool: PgTransactionPool<C>,
+): TransactionalDatabase<C>
+export function pgTransactions<C extends PgTransaction>(
+  pool: PgTransactionPool<C>,
+  extra?: unknown,
 ): TransactionalDatabase<C> {
+  checkNoOptions('pgTransactions', extra)
   checkHandle(pool, 'A pool of pg', 'connect')
   return {
     dialect: 'postgres',

@@ -1,5 +1,6 @@
 /** Transactions of `postgres` (postgres.js). */
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { runUntilTransactionEnds } from './run-until-transaction-ends.js'
 
 /** What `sql.begin` gives to its callback. */
@@ -20,7 +21,12 @@ export interface PostgresJsTransactions<Tx extends PostgresJsTransaction> {
 /** Transactions through an instance of `postgres`. */
 export function postgresJsTransactions<Tx extends PostgresJsTransaction>(
   sql: PostgresJsTransactions<Tx>,
+): TransactionalDatabase<Tx>
+export function postgresJsTransactions<Tx extends PostgresJsTransaction>(
+  sql: PostgresJsTransactions<Tx>,
+  extra?: unknown,
 ): TransactionalDatabase<Tx> {
+  checkNoOptions('postgresJsTransactions', extra)
   checkHandle(sql, 'An instance of postgres', 'begin')
   return {
     dialect: 'postgres',

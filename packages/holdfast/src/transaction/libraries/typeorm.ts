@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { checkedTransactions } from '../open-transaction.js'
 
 /** The entity manager that `dataSource.transaction` gives to its callback. */
@@ -36,7 +37,12 @@ export interface TypeormDatabase<Tx extends TypeormTransaction> extends TypeormO
 /** Transactions through a data source of TypeORM. */
 export function typeormTransactions<Tx extends TypeormTransaction>(
   dataSource: TypeormDatabase<Tx>,
+): TransactionalDatabase<Tx>
+export function typeormTransactions<Tx extends TypeormTransaction>(
+  dataSource: TypeormDatabase<Tx>,
+  extra?: unknown,
 ): TransactionalDatabase<Tx> {
+  checkNoOptions('typeormTransactions', extra)
   checkHandle(dataSource, 'A data source of TypeORM', 'options')
   return checkedTransactions({
     dialect: dialectOf(dataSource),
