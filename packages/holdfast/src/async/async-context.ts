@@ -1,6 +1,6 @@
 /**
- * The async context: what AsyncLocalStorage carries along with a chain of calls. `frames.ts` keeps
- * the locks that the chain holds in it.
+ * The async context: what AsyncLocalStorage carries along with a chain of calls. `run-frames.ts`
+ * keeps the locks that the chain holds in it.
  */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 

@@ -8,13 +8,13 @@ import {
   type LockError,
 } from '../errors.js'
 import { invariant } from '../invariant.js'
-import { adoptHandle } from './adopt/adoption.js'
+import { adoptHandle } from './adopt/export-and-adopt.js'
 import { announceGrant } from './runtime/announcements.js'
 import { hasContexts } from '../async/async-context.js'
 import type { Client } from './client.js'
-import { currentFrame, type Enterable } from './nesting/frames.js'
+import { currentFrame, type Enterable } from './nesting/run-frames.js'
 import { Grant } from './grant/grant.js'
-import { releaseGrant } from './local-queue/hand-off.js'
+import { releaseGrant } from './local-queue/local-hand-off.js'
 import { HeldLease } from './hold/held-lease.js'
 import type { GrantReturner } from './hold/hold.js'
 import {
@@ -118,7 +118,9 @@ export class Acquirer {
     const take = (grant: Grant): HeldLease => {
       announceGrant(runtime, grant, runtime.clock.monotonicMs() - nowMs)
       return this.#isShared
-        ? cohorts.get(this.#queueKey, this.#template).adopt(grant, nowMs, this.#settings.maxHoldMs)
+        ? cohorts
+            .get(this.#queueKey, this.#template)
+            .startLease(grant, nowMs, this.#settings.maxHoldMs)
         : this.#leaseAlone(grant)
     }
     this.#attemptOnce(wait, (grant, error) => {

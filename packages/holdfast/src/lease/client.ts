@@ -5,8 +5,8 @@
 import { systemClock, systemRandom } from '../clock/clock.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Store } from '../store/contract.js'
-import { AttemptRetries } from './wait/attempt-retries.js'
-import { Cohort } from './local-queue/cohort-queue.js'
+import { RetryRounds } from './wait/retry-rounds.js'
+import { CohortQueue } from './local-queue/cohort-queue.js'
 import { FifoQueue } from './local-queue/fifo-queue.js'
 import { Heartbeats } from './wait/heartbeats.js'
 import {
@@ -37,13 +37,13 @@ export class Client implements Services {
   readonly waitLimits: WaitLimits
   readonly runtime: Runtime
   readonly heartbeats: Heartbeats
-  readonly retries: AttemptRetries
+  readonly retries: RetryRounds
   readonly withdrawals: Withdrawals
   readonly releases: OpenReleases
   readonly renewals: RenewalScheduler
   readonly leases = new LinkedSet<OpenLease>()
   readonly waiters: WaiterLimit
-  readonly cohorts: QueueRegistry<Cohort>
+  readonly cohorts: QueueRegistry<CohortQueue>
   readonly fifoQueues: QueueRegistry<FifoQueue>
   readonly noHandOffQueues: Readonly<Record<'renewed' | 'fixed', QueueRegistry<NoHandOffQueue>>>
 
@@ -66,11 +66,11 @@ export class Client implements Services {
     })
     this.waiters = new WaiterLimit(store.name)
     this.heartbeats = new Heartbeats(this.runtime)
-    this.retries = new AttemptRetries(this.runtime)
+    this.retries = new RetryRounds(this.runtime)
     this.withdrawals = new Withdrawals(this.runtime)
     this.releases = new OpenReleases(clock)
     this.renewals = new RenewalScheduler(this.runtime, this.withdrawals)
-    this.cohorts = new QueueRegistry((template) => new Cohort(this, template))
+    this.cohorts = new QueueRegistry((template) => new CohortQueue(this, template))
     this.fifoQueues = new QueueRegistry((template) => new FifoQueue(this, template))
     this.noHandOffQueues = {
       renewed: new QueueRegistry((template) => new NoHandOffQueue(this, template, true)),

@@ -3,7 +3,7 @@
  * the leases that `close` has to end.
  */
 import type { LinkedSet } from '../collections/linked-set.js'
-import type { AttemptRetries } from './wait/attempt-retries.js'
+import type { RetryRounds } from './wait/retry-rounds.js'
 import type { Heartbeats } from './wait/heartbeats.js'
 import type { OpenReleases } from './release/open-releases.js'
 import type { RenewalScheduler } from './renew/renewal-scheduler.js'
@@ -31,7 +31,7 @@ export interface Services {
   readonly runtime: Runtime
   readonly renewals: RenewalScheduler
   readonly heartbeats: Heartbeats
-  readonly retries: AttemptRetries
+  readonly retries: RetryRounds
   readonly withdrawals: Withdrawals
   readonly releases: OpenReleases
   readonly leases: LinkedSet<OpenLease>

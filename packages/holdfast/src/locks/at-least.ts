@@ -2,9 +2,9 @@
 import { LockUsageError } from '../errors.js'
 import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
-import { frameOf } from '../lease/nesting/frames.js'
+import { frameOf } from '../lease/nesting/run-frames.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
-import { assertKeeps } from '../lease/release/keep-grant.js'
+import { assertCanStayTaken } from '../lease/release/stay-taken.js'
 import {
   callSettings,
   checkDuration,
@@ -67,7 +67,7 @@ export function fixedSettings(
   const { store } = client.runtime
   const { atLeastMs, renew } = options
   checkDuration('atLeastMs', atLeastMs, { min: 1 })
-  assertKeeps(store, lock)
+  assertCanStayTaken(store, lock)
   const own = callSettings(options, settings, store) ?? settings
   if (renew === true) {
     throw new LockUsageError(

@@ -3,7 +3,7 @@ import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError } from '../errors.js'
 import { Client } from '../lease/client.js'
 import { detached } from '../async/async-context.js'
-import { enclosingFrame } from '../lease/nesting/frames.js'
+import { enclosingFrame } from '../lease/nesting/run-frames.js'
 import { HeldLease } from '../lease/hold/held-lease.js'
 import {
   checkDuration,
@@ -14,7 +14,7 @@ import {
 } from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
-import { releaseHandle, renewHandle } from '../lease/adopt/adoption.js'
+import { releaseHandle, renewHandle } from '../lease/adopt/export-and-adopt.js'
 import type { Lease } from '../lease/hold/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
 import { shownAs } from '../store/with-json.js'

@@ -7,7 +7,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'A row of hand-offs ends after 10 ms',
     edits: [
       {
-        file: 'lease/local-queue/hand-off.js',
+        file: 'lease/local-queue/local-hand-off.js',
         find: 'HAND_OFFS_FOR_MS = 10',
         replace: 'HAND_OFFS_FOR_MS = 1000',
       },
@@ -18,7 +18,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'A row has at most 32 hand-offs',
     edits: [
       {
-        file: 'lease/local-queue/hand-off.js',
+        file: 'lease/local-queue/local-hand-off.js',
         find: 'HAND_OFFS_IN_A_ROW = 32',
         replace: 'HAND_OFFS_IN_A_ROW = 3200',
       },
@@ -35,7 +35,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'A row ends with the block of tokens that the grant reserved',
     edits: [
       {
-        file: 'lease/local-queue/hand-off.js',
+        file: 'lease/local-queue/local-hand-off.js',
         find: 'grant.handOffs + 1 < grant.tokens &&',
         replace: '',
       },
@@ -47,17 +47,17 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
     edits: [
       {
-        file: 'lease/local-queue/hand-off.js',
+        file: 'lease/local-queue/local-hand-off.js',
         find: 'grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))',
         replace: 'true',
       },
       {
-        file: 'lease/local-queue/hand-off.js',
+        file: 'lease/local-queue/local-hand-off.js',
         find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&',
         replace: '',
       },
       {
-        file: 'lease/local-queue/hand-off.js',
+        file: 'lease/local-queue/local-hand-off.js',
         find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2',
         replace: 'true',
       },

@@ -201,7 +201,7 @@ function retract(space: Keyspace, { key, id }: BatchItem): string {
   return 'released'
 }
 
-/** Decides as `scripts/parts/seal-token.lua` does. */
+/** Decides as `scripts/parts/redlock-seal.lua` does. */
 function seal(space: Keyspace, { key, id, terms }: BatchItem): string {
   const { state, step } = space.begin(key)
   space.rule.settle(state, step)

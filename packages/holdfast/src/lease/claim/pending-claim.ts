@@ -11,7 +11,7 @@ import type { LockError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { AttemptLog } from './attempt-log.js'
-import type { Retryable } from '../wait/attempt-retries.js'
+import type { Retryable } from '../wait/retry-rounds.js'
 import {
   afterBusy,
   afterWaiting,
@@ -33,7 +33,7 @@ import { renewOnce } from '../renew/renew-once.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { SentAttempt } from '../runtime/sent-attempt.js'
 import type { Services } from '../services.js'
-import { WakeUps } from '../wait/claim-wake-ups.js'
+import { ClaimWakeUps } from '../wait/claim-wake-ups.js'
 import { isRetryable } from '../release/withdrawals.js'
 
 export class PendingClaim implements Retryable, AttemptStatus {
@@ -57,7 +57,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
    */
   behind: Promise<unknown> | undefined
   /** Made when the claim has to wait. */
-  #wakeUps: WakeUps | undefined
+  #wakeUps: ClaimWakeUps | undefined
 
   constructor(
     services: Services,
@@ -285,7 +285,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
   }
 
   #attemptAfter(delayMs: number | undefined): void {
-    this.#wakeUps ??= new WakeUps(this.#services, this.#claim, {
+    this.#wakeUps ??= new ClaimWakeUps(this.#services, this.#claim, {
       attempt: () => this.#send(),
       // Sent also when an older attempt is unanswered, which may be lost. In an outage the retries
       // take its place.

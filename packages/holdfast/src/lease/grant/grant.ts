@@ -91,7 +91,7 @@ export class Grant implements LaneMember<Grant> {
    */
   weight: number
   storeOnly: StoreOnlyReason | undefined
-  /** Until then the lock stays taken, also after a release: see `keepGrant`. */
+  /** Until then the lock stays taken, also after a release: see `leaveTaken`. */
   keptUntilMs = 0
   holder: GrantHolder | undefined
   /** How often it passed from one caller of this process to the next. */

@@ -1,5 +1,5 @@
 /** How a `run` ends. */
-import { runUnder } from '../nesting/frames.js'
+import { runUnder } from '../nesting/run-frames.js'
 import type { HeldLease } from './held-lease.js'
 import type { Services } from '../services.js'
 

@@ -17,7 +17,7 @@ import { startClaim } from '../claim/start-claim.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { Grant, type GrantQueue } from '../grant/grant.js'
-import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './hand-off.js'
+import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-hand-off.js'
 import { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
 import type { AttemptStatus } from '../runtime/open-waits.js'
@@ -27,7 +27,9 @@ import type { PendingClaim } from '../claim/pending-claim.js'
 import { Wait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
-export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTerms, ClaimListener {
+export class CohortQueue
+  implements GrantReturner, GrantQueue, AttemptStatus, ClaimTerms, ClaimListener
+{
   readonly enqueue = true
   readonly renews = true
   readonly #services: Services
@@ -86,7 +88,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
       const granted = this.#requestGrant()
       if (granted) {
         if (channels.granted.hasSubscribers) announceGrant(this.#services.runtime, granted, 0)
-        return this.adopt(granted, nowMs, maxHoldMs)
+        return this.startLease(granted, nowMs, maxHoldMs)
       }
     }
     const { runtime } = this.#services
@@ -99,7 +101,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
   }
 
   /** Returns the lease of a grant that came without queueing. */
-  adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
+  startLease(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     this.#grant = grant
     grant.queue = this
     this.#services.renewals.add(grant)
@@ -136,7 +138,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus, ClaimTe
       return
     }
     const nowMs = runtime.clock.monotonicMs()
-    const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
+    const lease = this.startLease(grant, nowMs, wait.maxHoldMs)
     if (channels.granted.hasSubscribers) announceGrant(runtime, grant, nowMs - wait.startedMs)
     wait.serve(lease)
     if (this.#waits.size > 0) this.#updateKeepAlive()

@@ -13,8 +13,8 @@ import {
   runUnder,
   type Enterable,
   type Frame,
-} from './frames.js'
-import type { NestedWait } from './frames.js'
+} from './run-frames.js'
+import type { NestedWait } from './run-frames.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { Wait, type WaitLimits } from '../wait/caller-wait.js'

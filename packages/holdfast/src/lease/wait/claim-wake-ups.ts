@@ -18,7 +18,7 @@ interface WakeUpServices {
   readonly heartbeats: Heartbeats
 }
 
-export class WakeUps {
+export class ClaimWakeUps {
   readonly #services: WakeUpServices
   readonly #claim: Claim
   readonly #listener: WakeUpListener

@@ -9,7 +9,7 @@ import type { Claim } from '../../store/contract.js'
 import { LATE_AFTER_MS } from '../runtime/open-waits.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { publish } from '../runtime/events.js'
-import { LONGEST_PAUSE_MS } from './attempt-retries.js'
+import { LONGEST_PAUSE_MS } from './retry-rounds.js'
 
 /** A caller that does not say how long it waits gives up after so long an outage. */
 export const OUTAGE_LIMIT_MS = 30_000

@@ -11,7 +11,7 @@ import type { DatabaseFile } from './directory.js'
 import { resultCode, type Database } from './engine.js'
 import type { Layout } from './layout.js'
 import { LockCache } from './lock-cache.js'
-import { whoLocks } from './lock-owner.js'
+import { writerOf } from './database-writer.js'
 import type { Machine } from './machine.js'
 import { explain, inodeOf, isBusy, openDatabase, type OpenedDatabase } from './schema.js'
 import { prepare, Transaction, type Promotion, type Statements } from './transaction.js'
@@ -235,7 +235,7 @@ export class Transactions {
   }
 
   #tooBusy(): StoreUnavailableError {
-    const locker = whoLocks(this.#file.database)
+    const locker = writerOf(this.#file.database)
     const advice = locker
       ? `It is process ${locker.pid} (${locker.command}), which ${locker.stopped ? 'is stopped' : 'is running'}: ` +
         `${locker.stopped ? `continue it (kill -CONT ${locker.pid}) or end it` : 'wait for it, or end it'}.`

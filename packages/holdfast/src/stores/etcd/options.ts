@@ -1,7 +1,7 @@
 /** What `etcdStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { shownAddress } from '../coordination/shown-address.js'
+import { withoutPassword } from '../coordination/address-without-password.js'
 
 export interface EtcdOptions {
   /**
@@ -49,7 +49,7 @@ export function parseEndpoint(endpoint: string, { tls }: Pick<EtcdOptions, 'tls'
   const port = Number(match?.[3])
   if (!match?.[2] || !(port > 0 && port < 65_536)) {
     throw new LockUsageError(
-      `${shownAddress(endpoint)} is no endpoint of etcd. Write host:port, http://host:port or https://host:port, such as ` +
+      `${withoutPassword(endpoint)} is no endpoint of etcd. Write host:port, http://host:port or https://host:port, such as ` +
         'http://127.0.0.1:2379. User and password go into the option credentials.',
       { store: 'etcd' },
     )

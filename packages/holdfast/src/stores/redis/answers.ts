@@ -17,7 +17,7 @@ import type {
 } from '../../store/contract.js'
 import { parseOwner, parseText } from '../../store/owner.js'
 import { STORE_NAME } from './errors.js'
-import type { SealResult } from './seal-token.js'
+import type { SealResult } from './redlock-seal.js'
 
 /**
  * @param tokens how many tokens the attempt asked for

@@ -17,7 +17,7 @@ import type { BatchRequest, Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, withdrawing } from './errors.js'
 import type { GrantInbox } from './grant-inbox.js'
-import type { InDoubtClaims } from './in-doubt-claims.js'
+import type { LateRequests } from './late-requests.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
 /** A request whose answer is one line for its caller to read. */
@@ -47,7 +47,7 @@ export class PendingLine implements BatchRequest {
 export interface AttemptContext {
   readonly deployment: Deployment
   readonly inbox: GrantInbox
-  readonly inDoubt: InDoubtClaims
+  readonly lateRequests: LateRequests
   readonly withdraw: (claim: ClaimRef) => Promise<unknown>
 }
 
@@ -87,9 +87,9 @@ export class PendingAttempt implements BatchRequest {
   }
 
   failed(error: unknown): void {
-    const { inbox, inDoubt } = this.#context
+    const { inbox, lateRequests } = this.#context
     inbox.attemptAnswered(this.claim.id)
-    if (explain(error).code === 'STORE_UNAVAILABLE') inDoubt.add(this.claim)
+    if (explain(error).code === 'STORE_UNAVAILABLE') lateRequests.add(this.claim)
     this.#reject(error)
   }
 
@@ -98,11 +98,12 @@ export class PendingAttempt implements BatchRequest {
    * library if not by the store.
    */
   #noteSentTwice(line: string): void {
-    const { inDoubt, withdraw } = this.#context
-    inDoubt.add(this.claim)
+    const { lateRequests, withdraw } = this.#context
+    lateRequests.add(this.claim)
     // Its caller does not withdraw a claim that was refused. The first arrival may come last, when
     // the lock is free.
-    if (isRefusal(line)) void inDoubt.withdrawInBackground(this.claim, () => withdraw(this.claim))
+    if (isRefusal(line))
+      void lateRequests.withdrawInBackground(this.claim, () => withdraw(this.claim))
   }
 }
 
@@ -111,32 +112,32 @@ export class PendingWithdrawal implements BatchRequest {
   readonly claim: ClaimRef
   readonly terms: EncodedTerms
   readonly failed: (error: unknown) => void
-  readonly #inDoubt: InDoubtClaims | undefined
+  readonly #lateRequests: LateRequests | undefined
   readonly #resolve: (outcome: WithdrawOutcome) => void
 
-  /** @param inDoubt where the claim may stand; undefined when no request of it can arrive later */
+  /** @param lateRequests undefined when no request of the claim can arrive later */
   constructor(
     claim: ClaimRef,
     terms: EncodedTerms,
-    inDoubt: InDoubtClaims | undefined,
+    lateRequests: LateRequests | undefined,
     resolve: (outcome: WithdrawOutcome) => void,
     reject: (error: unknown) => void,
   ) {
     this.claim = claim
     this.terms = terms
     this.failed = reject
-    this.#inDoubt = inDoubt
+    this.#lateRequests = lateRequests
     this.#resolve = resolve
   }
 
   answered(line: string): void {
-    this.#inDoubt?.resolve(this.claim.id)
+    this.#lateRequests?.resolve(this.claim.id)
     this.#resolve(readWithdrawal(line))
   }
 }
 
 export interface RenewalRoundSettings {
-  readonly inDoubt: InDoubtClaims
+  readonly lateRequests: LateRequests
   /** Takes the results when all are known. */
   readonly resolve: (results: readonly RenewResult[]) => void
   /** Takes the error of a listener, which is a defect of its own. */
@@ -147,7 +148,7 @@ export interface RenewalRoundSettings {
 
 /** The renewals of one call, answered together. */
 export class RenewalRound {
-  readonly inDoubt: InDoubtClaims
+  readonly lateRequests: LateRequests
   readonly #settings: RenewalRoundSettings
   readonly #results: RenewResult[] = []
   #open: number
@@ -155,7 +156,7 @@ export class RenewalRound {
   constructor(count: number, settings: RenewalRoundSettings) {
     this.#open = count
     this.#settings = settings
-    this.inDoubt = settings.inDoubt
+    this.lateRequests = settings.lateRequests
   }
 
   settle(index: number, result: RenewResult): void {
@@ -185,7 +186,7 @@ export class PendingRenewal implements BatchRequest {
     this.#index = index
     this.claim = claim
     this.terms = terms
-    this.#wasGivenUp = round.inDoubt.isGivenUp(claim.id)
+    this.#wasGivenUp = round.lateRequests.isGivenUp(claim.id)
   }
 
   /**
@@ -194,7 +195,7 @@ export class PendingRenewal implements BatchRequest {
    */
   answered(line: string): void {
     const result = readRenewal(line)
-    const isGivenUp = this.#wasGivenUp || this.#round.inDoubt.isGivenUp(this.claim.id)
+    const isGivenUp = this.#wasGivenUp || this.#round.lateRequests.isGivenUp(this.claim.id)
     const counts = result.outcome !== 'renewed' || !isGivenUp
     this.#round.settle(
       this.#index,

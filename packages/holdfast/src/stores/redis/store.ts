@@ -40,9 +40,9 @@ import {
   type AttemptContext,
 } from './requests.js'
 import { admin } from './scripts.generated.js'
-import type { SealedRenewal, SealResult } from './seal-token.js'
+import type { SealedRenewal, SealResult } from './redlock-seal.js'
 import { NO_TERMS, TermsEncoder } from './terms-encoder.js'
-import { InDoubtClaims } from './in-doubt-claims.js'
+import { LateRequests } from './late-requests.js'
 import { GrantInbox } from './grant-inbox.js'
 
 const TRAITS: Traits = {
@@ -84,14 +84,14 @@ export class RedisStore implements Store {
   readonly #requests: TickQueue<BatchRequest>
   /** For what counts only when replicas have it, if there is such a thing. */
   #replicated: TickQueue<BatchRequest> | undefined
-  readonly #inDoubt: InDoubtClaims
+  readonly #lateRequests: LateRequests
   readonly #encoder = new TermsEncoder()
   readonly #attempts: AttemptContext
 
   constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
     this.#prefix = prefix
     this.#deployment = deployment
-    this.#inDoubt = new InDoubtClaims(clock)
+    this.#lateRequests = new LateRequests(clock)
     const inbox = new GrantInbox(
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
       clock,
@@ -100,7 +100,7 @@ export class RedisStore implements Store {
     this.#attempts = {
       deployment,
       inbox,
-      inDoubt: this.#inDoubt,
+      lateRequests: this.#lateRequests,
       withdraw: (claim) => this.withdraw(claim),
     }
     const settings = {
@@ -116,7 +116,7 @@ export class RedisStore implements Store {
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
-    if (this.#inDoubt.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
+    if (this.#lateRequests.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
     const terms = this.#encoder.attempt(claim, enqueue, tokens)
     const answer = new Promise<AttemptResult>((resolve, reject) => {
       this.#requests.add(new PendingAttempt(this.#attempts, claim, terms, tokens, resolve, reject))
@@ -132,7 +132,7 @@ export class RedisStore implements Store {
     if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve, reject) => {
       const round = new RenewalRound(renewals.length, {
-        inDoubt: this.#inDoubt,
+        lateRequests: this.#lateRequests,
         resolve,
         reject,
         report,
@@ -162,11 +162,11 @@ export class RedisStore implements Store {
     const { id, ttlMs } = claim
     // An attempt that was answered cannot arrive any more. For any other, the server has to
     // remember the withdrawal until it has arrived.
-    const firm = this.#inbox.hasAttemptInFlight(id) || this.#inDoubt.has(id)
+    const firm = this.#inbox.hasAttemptInFlight(id) || this.#lateRequests.has(id)
     const terms = this.#encoder.withdrawal(ttlMs, firm)
-    const inDoubt = firm ? this.#inDoubt : undefined
+    const lateRequests = firm ? this.#lateRequests : undefined
     return new Promise((resolve, reject) => {
-      this.#requests.add(new PendingWithdrawal(claim, terms, inDoubt, resolve, reject))
+      this.#requests.add(new PendingWithdrawal(claim, terms, lateRequests, resolve, reject))
     })
   }
 
@@ -177,7 +177,7 @@ export class RedisStore implements Store {
    * vote: such a claim has to be withdrawn.
    */
   async retract(claim: ClaimRef): Promise<void> {
-    if (this.#inDoubt.has(claim.id)) throw inDoubt(claim.lock)
+    if (this.#lateRequests.has(claim.id)) throw inDoubt(claim.lock)
     const { breaks } = this.#deployment
     try {
       await new Promise((resolve, reject) => {
@@ -185,11 +185,11 @@ export class RedisStore implements Store {
       })
     } catch (error) {
       // The withdrawal that follows has to refuse the claim for as long as this request may arrive.
-      this.#inDoubt.add(claim)
+      this.#lateRequests.add(claim)
       throw error
     }
     if (this.#deployment.breaks === breaks) return
-    this.#inDoubt.add(claim)
+    this.#lateRequests.add(claim)
     throw inDoubt(claim.lock)
   }
 
@@ -217,11 +217,11 @@ export class RedisStore implements Store {
       const reply = await this.#admin(to.lock, 'adopt', ...words, JSON.stringify(to.owner))
       return readAdoption(textOf(reply), to)
     } catch (error) {
-      this.#inDoubt.add(to)
+      this.#lateRequests.add(to)
       throw error
     } finally {
       // It may have been sent twice. A withdrawal of the new claim has to refuse the late one.
-      if (this.#deployment.breaks !== breaks) this.#inDoubt.add(to)
+      if (this.#deployment.breaks !== breaks) this.#lateRequests.add(to)
     }
   }
 
@@ -254,7 +254,7 @@ export class RedisStore implements Store {
   }
 
   close(): void {
-    this.#inDoubt.close()
+    this.#lateRequests.close()
     this.#inbox.close()
     this.#deployment.close()
   }

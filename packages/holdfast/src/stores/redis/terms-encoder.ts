@@ -4,7 +4,7 @@
  * part of what it costs here.
  */
 import type { Claim, Owner, Renewal } from '../../store/contract.js'
-import type { SealedRenewal } from './seal-token.js'
+import type { SealedRenewal } from './redlock-seal.js'
 
 export interface EncodedTerms {
   /** All of it, as JSON. */

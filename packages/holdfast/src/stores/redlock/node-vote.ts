@@ -8,7 +8,7 @@
  */
 import type { LockError } from '../../errors.js'
 import type { AttemptResult, Claim } from '../../store/contract.js'
-import type { SealResult } from '../redis/seal-token.js'
+import type { SealResult } from '../redis/redlock-seal.js'
 import { asLockError, withdrawalPending } from './errors.js'
 import type { Node, Panel } from './node.js'
 import { microsOf } from './choose-token.js'

@@ -2,7 +2,7 @@
 import type { Clock, Random } from '../../clock/clock.js'
 import type { ClaimRef, RenewalListener, RenewResult, Store } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
-import type { SealedRenewal, SealResult } from '../redis/seal-token.js'
+import type { SealedRenewal, SealResult } from '../redis/redlock-seal.js'
 import type { PendingWithdrawals } from './pending-withdrawals.js'
 import { majorityOf } from './quorum.js'
 

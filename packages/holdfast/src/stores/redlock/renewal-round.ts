@@ -5,7 +5,7 @@
  */
 import type { Timer } from '../../clock/clock.js'
 import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
-import type { SealedRenewal } from '../redis/seal-token.js'
+import type { SealedRenewal } from '../redis/redlock-seal.js'
 import { asLockError, noMajority, tooLate, withdrawalPending } from './errors.js'
 import { quorumOf, type Panel } from './node.js'
 import { Answers, type Answer } from './poll.js'

@@ -1,7 +1,7 @@
 /** What `zookeeperStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { shownAddress } from '../coordination/shown-address.js'
+import { withoutPassword } from '../coordination/address-without-password.js'
 import type { Server } from './connection.js'
 
 export interface ZooKeeperOptions {
@@ -62,7 +62,7 @@ export function checkOptions(options: ZooKeeperOptions, call: string): void {
     /^[^\s/,@]+:\d{1,5}(?:,[^\s/,@]+:\d{1,5})*(?:\/[^\s]*[^\s/])?$/.test(connect)
   if (!sound) {
     throw new LockUsageError(
-      `zookeeperStore needs connect, such as "h1:2181,h2:2181/chroot"; ${shownAddress(connect)} is none. User and password ` +
+      `zookeeperStore needs connect, such as "h1:2181,h2:2181/chroot"; ${withoutPassword(connect)} is none. User and password ` +
         'go into the option auth.',
       { store: 'zookeeper' },
     )

@@ -99,7 +99,7 @@ for index = 1, count do
       -- @include parts/refused-claims.lua
       -- @include parts/lock-state.lua
       -- @include parts/grant-rule.lua
-      -- @include parts/run-verb.lua
+      -- @include parts/general-path.lua
       return run_verb
     end)()
     line = run_verb(verb, key, head, id, terms)

@@ -8,7 +8,7 @@ import { channels } from '../runtime/events.js'
 import type { Grant } from '../grant/grant.js'
 import { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
-import { keepGrant } from '../release/keep-grant.js'
+import { leaveTaken } from '../release/stay-taken.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import type { Wait } from '../wait/caller-wait.js'
@@ -52,6 +52,6 @@ export function releaseGrant(services: Services, grant: Grant, nowMs: number): R
   invariant(grant.isOpen, 'a grant is released once', grant.claim.lock)
   grant.state = 'released'
   services.renewals.remove(grant)
-  if (nowMs < grant.keptUntilMs) return keepGrant(services.runtime, grant, nowMs)
+  if (nowMs < grant.keptUntilMs) return leaveTaken(services.runtime, grant, nowMs)
   return services.withdrawals.release(grant.claim, grant.deadlineMs, nowMs)
 }

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 
-export interface LockOwner {
+export interface DatabaseWriter {
   readonly pid: number
   /** The name of its program's file. */
   readonly command: string
@@ -28,7 +28,7 @@ const PENDING = 0x40000000n
  * Returns the process that writes to the database now, where the system can say it. Undefined
  * elsewhere.
  */
-export function whoLocks(database: string): LockOwner | undefined {
+export function writerOf(database: string): DatabaseWriter | undefined {
   try {
     const table = readFileSync('/proc/locks', 'utf8').split('\n')
     const path = realpathSync(database)
@@ -50,7 +50,7 @@ function find(
   table: readonly string[],
   path: string,
   fits: (from: bigint, to: bigint) => boolean,
-): LockOwner | undefined {
+): DatabaseWriter | undefined {
   const inode = String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino)
   for (const line of table) {
     const [, type, , access, pid = '', file = '', from = '', to = ''] = line.split(/\s+/)
@@ -76,7 +76,7 @@ function hasOpen(pid: string, path: string): boolean {
   })
 }
 
-function describe(pid: number): LockOwner {
+function describe(pid: number): DatabaseWriter {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // Not the name in `stat`, which is that of its main thread: "MainThread" from Node 24 on.
   const command = basename(readlinkSync(`/proc/${pid}/exe`))

@@ -1,6 +1,6 @@
 -- The verbs in full. Each works on one lock, whose head was read, and returns one line.
 
--- @include parts/seal-token.lua
+-- @include parts/redlock-seal.lua
 -- @include parts/attempt.lua
 -- @include parts/renew.lua
 -- @include parts/withdraw.lua

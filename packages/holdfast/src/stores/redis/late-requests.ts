@@ -11,7 +11,7 @@ const MOST_KEPT = 10_000
 /** Between two withdrawals of a claim that was given up; the time doubles. */
 const FIRST_PAUSE_MS = 500
 
-export class InDoubtClaims {
+export class LateRequests {
   readonly #clock: Clock
   /** Until when, by the claim's id. */
   readonly #claims = new Map<string, number>()

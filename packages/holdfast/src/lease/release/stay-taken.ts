@@ -10,7 +10,7 @@ export function endsWithHolder({ traits }: Store): boolean {
 }
 
 /** @throws UnsupportedLockError where the end of the process always frees the lock. */
-export function assertKeeps(store: Store, lock: string): void {
+export function assertCanStayTaken(store: Store, lock: string): void {
   if (!endsWithHolder(store) || (store.traits.adopt && store.adopt)) return
   throw new UnsupportedLockError(
     `The ${store.name} store frees "${lock}" when the process ends, so atLeastMs cannot be kept.`,
@@ -22,7 +22,7 @@ export function assertKeeps(store: Store, lock: string): void {
  * Leaves the lock taken until `grant.keptUntilMs`: shortens the TTL to what is left.
  * @throws StoreUnavailableError when the outcome is unknown: the lock stays taken for its old TTL.
  */
-export async function keepGrant(
+export async function leaveTaken(
   { store }: Runtime,
   { claim, keptUntilMs }: Grant,
   nowMs: number,

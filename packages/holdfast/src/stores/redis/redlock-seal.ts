@@ -1,4 +1,4 @@
-/** Tokens that a client of several independent servers chose: `scripts/parts/seal-token.lua`. */
+/** Tokens that a client of several independent servers chose: `scripts/parts/redlock-seal.lua`. */
 import type { Renewal } from '../../store/contract.js'
 
 /**

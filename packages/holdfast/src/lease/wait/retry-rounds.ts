@@ -19,7 +19,7 @@ export interface Retryable {
   retry(): void
 }
 
-export class AttemptRetries {
+export class RetryRounds {
   readonly #runtime: Runtime
   /** The attempts of the next round by lock, and why each failed last. */
   readonly #waiting = new Map<string, Map<Retryable, LockError>>()
