@@ -28,7 +28,7 @@ import { startRedis } from '@holdfast/servers/redis'
 import { freePorts } from '@holdfast/servers/service'
 import { limitOf, poolOf } from '../../packages/holdfast/dist/stores/mysql/clients.js'
 import { clusterTransportOf, transportOf } from '../../packages/holdfast/dist/stores/redis/open.js'
-import { selectedBy } from '../../packages/holdfast/dist/stores/redis/transports/ioredis-database.js'
+import { databaseOf } from '../../packages/holdfast/dist/stores/redis/transports/ioredis-database.js'
 import { isTypeorm } from '../../packages/holdfast/dist/transaction/libraries/typeorm.js'
 import { prismaFor } from '../transaction/prisma.js'
 import { after } from '../support/after.js'
@@ -45,10 +45,10 @@ describe.each([
     after(() => client.disconnect())
     client.on('error', () => undefined)
     await client.select(3)
-    expect(selectedBy(client)).toBe(3)
+    expect(databaseOf(client)).toBe(3)
     // Connected again, and not in that database yet.
     const again = new Promise((resolve) =>
-      client.once('connect', () => resolve(selectedBy(client))),
+      client.once('connect', () => resolve(databaseOf(client))),
     )
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal')
     expect(await again).toBe(3)

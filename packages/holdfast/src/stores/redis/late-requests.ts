@@ -15,8 +15,11 @@ export class LateRequests {
   readonly #clock: Clock
   /** Until when, by the claim's id. */
   readonly #claims = new Map<string, number>()
-  /** Claims that are withdrawn in the background, since their callers will not. */
-  readonly #givenUp = new Set<string>()
+  /**
+   * The ids of claims that are withdrawn in the background, since their callers will not. Such a
+   * withdrawal would undo what the claim is granted meanwhile. Only this class changes the set.
+   */
+  readonly givenUp = new Set<string>()
   #closed = false
 
   constructor(clock: Clock) {
@@ -45,21 +48,16 @@ export class LateRequests {
     this.#claims.delete(claimId)
   }
 
-  /** Whether a withdrawal in flight would undo what the claim is granted meanwhile. */
-  isGivenUp(claimId: string): boolean {
-    return this.#givenUp.size > 0 && this.#givenUp.has(claimId)
-  }
-
   /** Withdraws a claim until that is answered, or nothing of it can arrive any more. */
   async withdrawInBackground(claim: ClaimRef, withdraw: () => PromiseLike<unknown>): Promise<void> {
-    if (this.#givenUp.has(claim.id) || this.#givenUp.size >= MOST_KEPT) return
-    this.#givenUp.add(claim.id)
+    if (this.givenUp.has(claim.id) || this.givenUp.size >= MOST_KEPT) return
+    this.givenUp.add(claim.id)
     const untilMs = this.#clock.monotonicMs() + KEPT_TTLS * claim.ttlMs
     for (let pauseMs = FIRST_PAUSE_MS; !(await succeeds(withdraw)); pauseMs *= 2) {
       if (this.#closed || this.#clock.monotonicMs() + pauseMs > untilMs) break
       await new Promise<void>((resolve) => void this.#clock.timer(pauseMs, resolve, true))
     }
-    this.#givenUp.delete(claim.id)
+    this.givenUp.delete(claim.id)
   }
 
   close(): void {

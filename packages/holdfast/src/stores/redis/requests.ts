@@ -186,7 +186,7 @@ export class PendingRenewal implements BatchRequest {
     this.#index = index
     this.claim = claim
     this.terms = terms
-    this.#wasGivenUp = round.lateRequests.isGivenUp(claim.id)
+    this.#wasGivenUp = round.lateRequests.givenUp.has(claim.id)
   }
 
   /**
@@ -195,7 +195,7 @@ export class PendingRenewal implements BatchRequest {
    */
   answered(line: string): void {
     const result = readRenewal(line)
-    const isGivenUp = this.#wasGivenUp || this.#round.lateRequests.isGivenUp(this.claim.id)
+    const isGivenUp = this.#wasGivenUp || this.#round.lateRequests.givenUp.has(this.claim.id)
     const counts = result.outcome !== 'renewed' || !isGivenUp
     this.#round.settle(
       this.#index,

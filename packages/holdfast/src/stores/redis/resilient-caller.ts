@@ -25,8 +25,9 @@ interface OpenCall {
   reject(error: unknown): void
 }
 
-interface Resendable<T> {
-  readonly send: (by: ScriptForm) => Promise<T>
+interface Resendable<A extends readonly unknown[], T> {
+  readonly send: (by: ScriptForm, ...args: A) => Promise<T>
+  readonly args: A
   /** Its entry, taken as long as the caller waits for an answer. */
   readonly entry: { readonly taken: boolean }
   /** How often the connection had been lost when the call was sent first. */
@@ -82,14 +83,18 @@ export class ResilientCaller {
 
   /** Runs a script on the server: see `call`. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.call((by) => this.#transport.run(by, script, keys, args))
+    return this.call(this.#transport.run, script, keys, args)
   }
 
   /**
    * Calls the server. Rejects with a typed error, at the latest after the timeout.
    * @param send sends the call; with the script in full when the server does not know it yet
+   * @param args what `send` takes besides
    */
-  call<T>(send: (by: ScriptForm) => Promise<T>): Promise<T> {
+  call<A extends readonly unknown[], T>(
+    send: (by: ScriptForm, ...args: A) => Promise<T>,
+    ...args: A
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const refusal = this.#closed ?? (this.#down && this.#refusal())
       if (refusal) {
@@ -105,8 +110,8 @@ export class ResilientCaller {
       }
       const losses = this.#losses
       // Nearly every call succeeds: what is done about the others is kept out of its way.
-      send('hash').then(finish, (error: unknown) => {
-        this.#sendAgain({ send, entry, losses }, error).then(finish, (last: unknown) => {
+      send('hash', ...args).then(finish, (error: unknown) => {
+        this.#sendAgain({ send, args, entry, losses }, error).then(finish, (last: unknown) => {
           this.#calls.delete(entry)
           reject(explain(last))
         })
@@ -128,7 +133,10 @@ export class ResilientCaller {
     this.#wakeWaiters()
   }
 
-  async #sendAgain<T>({ send, entry, losses }: Resendable<T>, error: unknown): Promise<T> {
+  async #sendAgain<A extends readonly unknown[], T>(
+    { send, args, entry, losses }: Resendable<A, T>,
+    error: unknown,
+  ): Promise<T> {
     let failure = error
     let form: ScriptForm = 'hash'
     for (let resends = 0; resends < RESENDS; resends += 1) {
@@ -146,7 +154,7 @@ export class ResilientCaller {
         if (this.#refusal() || !entry.taken) break
       }
       try {
-        return await send(form)
+        return await send(form, ...args)
       } catch (again) {
         failure = again
       }

@@ -116,7 +116,7 @@ export class RedisStore implements Store {
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
-    if (this.#lateRequests.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
+    if (this.#lateRequests.givenUp.has(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
     const terms = this.#encoder.attempt(claim, enqueue, tokens)
     const answer = new Promise<AttemptResult>((resolve, reject) => {
       this.#requests.add(new PendingAttempt(this.#attempts, claim, terms, tokens, resolve, reject))

@@ -18,11 +18,11 @@ interface Known {
 
 const known = new WeakMap<object, Known>()
 
-/** Whether what is sent now reaches the database that the client is to be in. */
-export function isInDatabase(client: Client): boolean {
-  const db = selectedBy(client) ?? client.options.db
-  // A connection begins in database 0.
-  if (db === undefined || db === 0) return true
+/** The database in which each connection begins. */
+export const FIRST_DATABASE = 0
+
+/** Whether the connection has confirmed that it is in this database. */
+export function isConfirmed(client: Client, db: number): boolean {
   return known.get(client)?.confirmed === db && client.status === 'ready'
 }
 
@@ -31,12 +31,12 @@ export function isInDatabase(client: Client): boolean {
  * refuses it.
  */
 export async function inDatabase<T>(client: Client, send: () => Promise<T>): Promise<T> {
-  // After each SELECT the connection may be another one.
-  while (!isInDatabase(client)) {
-    const db = selectedBy(client) ?? client.options.db ?? 0
+  for (;;) {
+    const db = databaseOf(client)
+    if (db === FIRST_DATABASE || isConfirmed(client, db)) return send()
+    // After the SELECT the connection may be another one.
     await confirm(client, known.get(client) ?? watched(client), db)
   }
-  return send()
 }
 
 interface Condition {
@@ -44,17 +44,17 @@ interface Condition {
 }
 
 /**
- * The database that SELECT has moved the client to, which is not among its settings. Not public in
- * the library.
+ * Returns the database that the client is to be in. A SELECT of its caller is not among its
+ * settings, and not public in the library.
  */
-export function selectedBy(client: Client): number | undefined {
+export function databaseOf(client: Client): number {
   const { prevCondition: before, condition: now } = client as Client & {
     readonly prevCondition?: Condition | null
     readonly condition?: Condition | null
   }
   // During a reconnection the state before it counts: the library goes back to its database.
   const selected = before?.select ?? now?.select
-  return typeof selected === 'number' ? selected : undefined
+  return typeof selected === 'number' ? selected : (client.options.db ?? FIRST_DATABASE)
 }
 
 function watched(client: Client): Known {

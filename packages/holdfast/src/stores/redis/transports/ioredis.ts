@@ -1,7 +1,7 @@
 /** ioredis 5 and 6. */
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
-import { inDatabase, isInDatabase, selectedBy } from './ioredis-database.js'
+import { databaseOf, FIRST_DATABASE, inDatabase, isConfirmed } from './ioredis-database.js'
 import { retryUntilDone, retryMs } from './retry-until-done.js'
 import { watchShared } from './shared-state.js'
 import type {
@@ -19,10 +19,11 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
     get isReady() {
       return client.status === 'ready'
     },
-    run(by, { sha, source }, keys, args) {
+    run: (by, { sha, source }, keys, args) => {
       const [name, script] = by === 'hash' ? ['EVALSHA', sha] : ['EVAL', source]
       const words = [script, String(keys.length), ...keys, ...args]
-      return isInDatabase(client)
+      const db = databaseOf(client)
+      return db === FIRST_DATABASE || isConfirmed(client, db)
         ? client.call(name, ...words)
         : inDatabase(client, () => client.call(name, ...words))
     },
@@ -85,13 +86,12 @@ function listen(
 }
 
 function connect(client: IoRedisClient): OwnConnection {
-  const db = selectedBy(client)
   const own = client.duplicate({
     lazyConnect: false,
     enableOfflineQueue: true,
     maxRetriesPerRequest: null,
     keyPrefix: '',
-    ...(db === undefined ? {} : { db }),
+    db: databaseOf(client),
     // Without it the library does not connect again, and rejects what it still has.
     retryStrategy: null,
     reconnectOnError: null,

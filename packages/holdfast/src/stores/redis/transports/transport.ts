@@ -20,12 +20,12 @@ export interface Transport {
   readonly keyPrefix: string
   readonly isReady: boolean
   /** Runs a script by its hash, or by its source. The keys are without the prefix. */
-  run(
+  readonly run: (
     by: ScriptForm,
     script: Script,
     keys: readonly string[],
     args: readonly string[],
-  ): Promise<unknown>
+  ) => Promise<unknown>
   /** Sends a command that names no keys. */
   command(name: string, ...args: string[]): Promise<unknown>
   /** Reports the connection's state until the returned function is called. */
