@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createLocks, onLockEvent, type Clock } from 'holdfast'
 import { expect, test } from 'vitest'
-import { makeWorld } from '../support/world.js'
+import { deferred, makeWorld } from '../support/world.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -26,10 +26,42 @@ test.each([
   await locks.mutex('x').acquire({ ttlMs: 3_000, renew: false })
   await world.clock.advance(1_100)
   aheadMs = jumpMs
-  for (let rounds = 0; rounds < 50 && announced.length === 0; rounds += 1) {
-    await turn()
-    collectGarbage()
-  }
+  await collect(announced, 50)
   off()
   expect(announced).toEqual(expected)
 })
+
+test.each([
+  ['at a third of its TTL', 0],
+  ['after a third of its TTL', 1_500],
+])(
+  'a fixed lease that was in use %s is announced when it is forgotten later',
+  async (_, startMs) => {
+    const world = makeWorld()
+    const announced: string[] = []
+    const off = onLockEvent('forgotten', ({ lock }) => announced.push(lock))
+    const locks = createLocks(world.store, { clock: world.clock })
+    const callback = deferred()
+    const used = (async () => {
+      const lease = await locks.mutex('used').acquire({ ttlMs: 3_000, renew: false })
+      await world.clock.advance(startMs)
+      void lease.run(() => callback.promise)
+    })()
+    await used
+    await world.clock.advance(2_000 - startMs)
+    await collect(announced, 5)
+    expect(announced).toEqual([])
+    callback.resolve()
+    await collect(announced, 50)
+    off()
+    expect(announced).toEqual(['used'])
+  },
+)
+
+/** Collects garbage until something is announced, for some rounds at most. */
+async function collect(announced: readonly string[], most: number): Promise<void> {
+  for (let rounds = 0; rounds < most && announced.length === 0; rounds += 1) {
+    await turn()
+    collectGarbage()
+  }
+}
