@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createLocks, onLockEvent, type Clock } from 'holdfast'
 import { expect, test } from 'vitest'
-import { deferred, makeWorld } from '../support/world.js'
+import { deferred, makeWorld } from '../../support/world.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void

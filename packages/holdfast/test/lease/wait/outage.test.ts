@@ -10,8 +10,8 @@ import {
   type Locks,
 } from 'holdfast'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Claim } from '../../dist/store/contract.js'
-import { count, deferred, makeWorld, outcomeOf, type World } from '../support/world.js'
+import type { Claim } from '../../../dist/store/contract.js'
+import { count, deferred, makeWorld, outcomeOf, type World } from '../../support/world.js'
 
 const UNAVAILABLE = { error: { code: 'STORE_UNAVAILABLE' } }
 
