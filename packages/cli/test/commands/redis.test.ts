@@ -228,6 +228,12 @@ describe('over Redlock', () => {
     const token = project.holdfast(['run', 'job', '--', 'sh', '-c', 'echo "[$HOLDFAST_TOKEN]"'])
     expect(await token.code()).toBe(0)
     expect(token.stdout).toMatch(/^\[\d+\]\n$/)
+    const acquired = project.holdfast(['acquire', 'job'])
+    expect(await acquired.code(), acquired.stderr).toBe(0)
+    const handle = acquired.stdout.trim()
+    expect(await project.holdfast(['run', 'job', '--wait', '0', '--', 'true']).code()).toBe(75)
+    expect(await project.holdfast(['renew', handle]).code()).toBe(0)
+    expect(await project.holdfast(['release', handle]).code()).toBe(0)
     // A majority works without one server, and not without two.
     project.url = `redlock://:${PASSWORD}@${[hosts[0], hosts[1], '127.0.0.1:1'].join()}`
     expect(await project.holdfast(['run', 'job', '--', 'true']).code()).toBe(0)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectError } from '../../expect.js'
 import { planForFirst } from '../../faulty-store.js'
-import { adopt as canAdopt } from '../../needs.js'
+import { adopt as canAdopt, semaphore } from '../../needs.js'
 
 export const handles = new Group('handles', [canAdopt])
 
@@ -85,12 +85,22 @@ handles.test(
     for (const text of damaged) await expectError('LOCK_USAGE', () => other.adopt(text))
     await expectError('LOCK_USAGE', () => other.adopt(handle))
     await expectError('LOCK_USAGE', () => other.adopt(7 as unknown as string))
-    await expectError('LOCK_MISMATCH', () =>
-      locks.semaphore(context.name(), { permits: 2 }).adopt(handle),
-    )
     for (const text of damaged) await expectError('LOCK_USAGE', () => locks.renewHandle(text))
     assert.equal(await locks.releaseHandle(handle), 'released')
   },
+)
+
+handles.test(
+  'a handle of a mutex is refused by a semaphore',
+  async (context) => {
+    const locks = await context.locks()
+    const handle = await (await locks.mutex(context.name()).acquire()).export()
+    await expectError('LOCK_MISMATCH', () =>
+      locks.semaphore(context.name(), { permits: 2 }).adopt(handle),
+    )
+    assert.equal(await locks.releaseHandle(handle), 'released')
+  },
+  { needs: [semaphore] },
 )
 
 handles.test(

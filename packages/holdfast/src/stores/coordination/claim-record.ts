@@ -2,14 +2,7 @@
 import { invariant } from '../../invariant.js'
 import type { Claim, ClaimRef, WakeListener, WithdrawOutcome } from '../../store/contract.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
-import type {
-  Entry,
-  ServiceSession,
-  ServiceWatch,
-  Present,
-  QueuePosition,
-  Waits,
-} from './service.js'
+import type { Entry, ServiceSession, PortWatch, Present, Standing, Waits } from './service.js'
 import type { Session } from './session.js'
 
 /**
@@ -43,11 +36,11 @@ export class QueueEntry<S extends ServiceSession> {
   grantedMs = 0
   /** When the grant ends unless it is renewed, on the monotonic clock. */
   endMs = Infinity
-  position: QueuePosition
+  standing: Standing
   /** What stood before it when it entered, while that is still being read. */
-  later: Promise<QueuePosition | undefined> | undefined
+  later: Promise<Standing | undefined> | undefined
   wake: WakeListener | undefined
-  watch: ServiceWatch | undefined
+  watch: PortWatch | undefined
   watched = ''
   /** A withdrawal that brought no answer: it may have been done. */
   removalInDoubt = false
@@ -60,7 +53,7 @@ export class QueueEntry<S extends ServiceSession> {
     entry: Entry,
     session: Session<S>,
     data: EntryData,
-    position: QueuePosition,
+    standing: Standing,
   ) {
     this.claim = claim
     this.entry = entry
@@ -69,7 +62,7 @@ export class QueueEntry<S extends ServiceSession> {
     this.version = 0n
     this.asked = 1
     this.waitingMs = -Infinity
-    this.position = position
+    this.standing = standing
   }
 
   /**
@@ -83,7 +76,7 @@ export class QueueEntry<S extends ServiceSession> {
   /** Notes what a read has shown. */
   see(reading: Present | Waits): void {
     this.later = undefined
-    this.position = reading
+    this.standing = reading
     if (reading.state === 'waits') return
     this.version = reading.version
     this.data = reading.data

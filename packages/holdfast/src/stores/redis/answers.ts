@@ -17,7 +17,7 @@ import type {
 } from '../../store/contract.js'
 import { parseOwner, parseText } from '../../store/owner.js'
 import { STORE_NAME } from './errors.js'
-import type { SealResult } from './redlock-seal.js'
+import type { AdoptedByAnother, SealResult } from './redlock-seal.js'
 
 /**
  * @param tokens how many tokens the attempt asked for
@@ -91,7 +91,8 @@ export function readRenewal(line: string): RenewResult {
 }
 
 /** Reads the answer to an adoption by `claim`. */
-export function readAdoption(line: string, claim: Claim): AdoptResult {
+export function readAdoption(line: string, claim: Claim): AdoptResult | AdoptedByAnother {
+  if (line === 'a') return { outcome: 'adopted' }
   const result = line.startsWith('g ') ? readAttempt(line, claim, 1) : readRenewal(line)
   if (result.outcome === 'granted' || result.outcome === 'lost') return result
   throw strange(line)

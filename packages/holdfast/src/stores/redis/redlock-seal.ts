@@ -1,4 +1,4 @@
-/** Tokens that a client of several independent servers chose: `scripts/parts/redlock-seal.lua`. */
+/** What Redlock asks of each of its servers beside the verbs of a store: seals and adoptions. */
 import type { Renewal } from '../../store/contract.js'
 
 /**
@@ -13,4 +13,9 @@ export type SealResult =
 /** The renewal of a claim whose token several servers sealed. */
 export interface SealedRenewal extends Renewal {
   readonly token?: bigint | undefined
+}
+
+/** The answer to an adopter that came late: another claim has adopted the lease, and holds it. */
+export interface AdoptedByAnother {
+  readonly outcome: 'adopted'
 }

@@ -40,7 +40,7 @@ import {
   type AttemptContext,
 } from './requests.js'
 import { admin } from './scripts.generated.js'
-import type { SealedRenewal, SealResult } from './redlock-seal.js'
+import type { AdoptedByAnother, SealedRenewal, SealResult } from './redlock-seal.js'
 import { NO_TERMS, TermsEncoder } from './terms-encoder.js'
 import { LateRequests } from './late-requests.js'
 import { GrantInbox } from './grant-inbox.js'
@@ -210,8 +210,16 @@ export class RedisStore implements Store {
     return textOf(reply) === '1'
   }
 
-  async adopt({ from, token, to }: Adoption): Promise<AdoptResult> {
+  async adopt(adoption: Adoption): Promise<AdoptResult> {
+    const result = await this.adoptVote(adoption)
+    return result.outcome === 'adopted' ? { outcome: 'lost', reason: 'expired' } : result
+  }
+
+  /** Adopts, and reports a loss to another adopter as such. */
+  async adoptVote({ from, token, to }: Adoption): Promise<AdoptResult | AdoptedByAnother> {
     const { breaks } = this.#deployment
+    // Until the answer, a withdrawal of the new claim has to refuse a request that comes late.
+    this.#inbox.attemptSent(to.id)
     try {
       const words = [from.id, String(from.ttlMs), String(token), to.id, String(to.ttlMs)]
       const reply = await this.#admin(to.lock, 'adopt', ...words, JSON.stringify(to.owner))
@@ -220,6 +228,7 @@ export class RedisStore implements Store {
       this.#lateRequests.add(to)
       throw error
     } finally {
+      this.#inbox.attemptAnswered(to.id)
       // It may have been sent twice. A withdrawal of the new claim has to refuse the late one.
       if (this.#deployment.breaks !== breaks) this.#lateRequests.add(to)
     }

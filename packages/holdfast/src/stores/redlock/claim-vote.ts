@@ -11,7 +11,9 @@
  */
 import { settlesWithin } from '../../clock/with-timeout.js'
 import { LockUsageError } from '../../errors.js'
-import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
+import type { Adoption, AdoptResult, AttemptResult, Claim, Granted } from '../../store/contract.js'
+import { AdoptionRound, LOST } from './adoption-round.js'
+import { tooLate } from './errors.js'
 import { inspectLock } from './inspect.js'
 import { quorumOf, type Panel } from './node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'
@@ -42,6 +44,7 @@ export class ClaimVote {
   #attempts = 0
   #round: VoteRound | undefined
   #withdrawn = false
+  #adopts = false
   /** Nodes that may not have heard of its downgrade, and keep readers out until they have. */
   #unacknowledged: Set<number> = new Set()
 
@@ -60,19 +63,32 @@ export class ClaimVote {
     return this.#held ? this.#token : undefined
   }
 
+  /** Whether it may have the votes of another claim at all nodes, though none has answered. */
+  get adopts(): boolean {
+    return this.#adopts
+  }
+
   /** Whether nothing of it is left on any node, nor in flight. */
   get over(): boolean {
     return this.#attempts === 0 && !this.#held && !this.#votes.some(({ isOpen }) => isOpen)
   }
 
   attempt(claim: Claim): Promise<AttemptResult> {
+    return this.#inTurn(() => this.#attempt(claim))
+  }
+
+  /** Takes over the votes of another claim. It keeps them between tries. */
+  adopt(adoption: Adoption): Promise<AdoptResult> {
+    this.#adopts = true
+    return this.#inTurn(() => this.#adopt(adoption))
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     this.#attempts += 1
-    const answer = this.#last
-      .then(() => this.#attempt(claim))
-      .finally(() => {
-        this.#attempts -= 1
-        if (this.over) this.#onOver()
-      })
+    const answer = this.#last.then(work).finally(() => {
+      this.#attempts -= 1
+      if (this.over) this.#onOver()
+    })
     this.#last = answer.catch(() => undefined)
     return answer
   }
@@ -122,6 +138,25 @@ export class ClaimVote {
     } catch {
       // There will be another renewal.
     }
+  }
+
+  async #adopt(adoption: Adoption): Promise<AdoptResult> {
+    const { kind, lock, ttlMs, weight } = this.claim
+    const startMs = this.#panel.clock.monotonicMs()
+    const round = new AdoptionRound(adoption, this.#votes, this.#panel)
+    const loss = await round.run()
+    if (loss || this.#withdrawn) {
+      this.withdraw()
+      for (const vote of this.#votes) vote.withdrawLater(this.claim)
+      return loss ?? LOST
+    }
+    const granted = this.#grant(startMs, adoption.token)
+    const elapsedMs = this.#panel.clock.monotonicMs() - startMs
+    if (!granted) throw tooLate('passed on', lock, ttlMs, elapsedMs)
+    round.withdrawOld()
+    // A reader may have been a writer, and a node may have missed the downgrade.
+    if (kind === 'readWriteLock' && weight === 1) this.downgraded(new Set(this.#votes.keys()))
+    return granted
   }
 
   async #attempt(claim: Claim): Promise<AttemptResult> {
@@ -254,8 +289,9 @@ export class ClaimVote {
   }
 
   #changed(vote: NodeVote): void {
-    // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes anyway.
-    if (!this.#held && !this.#withdrawn) this.#tidy(vote)
+    // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes anyway. So
+    // does an adoption that fails.
+    if (!this.#held && !this.#withdrawn && !this.#adopts) this.#tidy(vote)
     // The vote of an earlier try is gone from there now, and nothing can overtake the next request.
     if (this.#round && !this.#withdrawn && vote.state.is === 'idle') vote.ask(this.claim)
     // A vote that came late, or again after the node had lost its data.

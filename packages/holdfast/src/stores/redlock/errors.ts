@@ -89,7 +89,7 @@ function timeOf(token: bigint): string {
 }
 
 export function tooLate(
-  what: 'granted' | 'renewed',
+  what: 'granted' | 'renewed' | 'passed on',
   lock: string,
   ttlMs: number,
   elapsedMs: number,

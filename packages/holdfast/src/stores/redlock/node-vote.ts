@@ -1,5 +1,5 @@
 /**
- * One node's vote on one claim: asked for, given, sealed, refused, retracted.
+ * One node's vote on one claim: asked for, given, adopted, sealed, refused, retracted.
  *
  * The danger is a request that overtakes another: a message that was sent before a vote must not
  * undo a vote that is counted. So each vote has one request in flight at a time, and is not counted
@@ -7,10 +7,10 @@
  * vote.
  */
 import type { LockError } from '../../errors.js'
-import type { AttemptResult, Claim } from '../../store/contract.js'
+import type { Adoption, AttemptResult, Claim, ClaimRef } from '../../store/contract.js'
 import type { SealResult } from '../redis/redlock-seal.js'
 import { asLockError, withdrawalPending } from './errors.js'
-import type { Node, Panel } from './node.js'
+import type { Node, Panel, VoteAdoption } from './node.js'
 import { microsOf } from './choose-token.js'
 
 export interface Voted {
@@ -92,6 +92,25 @@ export class NodeVote {
     )
   }
 
+  /**
+   * Takes over the vote of another claim. The request may be in flight several times: it is
+   * answered alike each time, and never ends a vote of this claim.
+   */
+  async adopt(adoption: Adoption): Promise<VoteAdoption> {
+    const { store, withdrawals } = this.#node
+    const { id } = adoption.to
+    const { state: before } = this
+    const wasPending = withdrawals.has(id)
+    const sentMs = this.#panel.clock.monotonicMs()
+    const result = await this.#call(() => store.adoptVote(adoption))
+    if (result.outcome === 'granted') {
+      // A withdrawal in flight will end the vote, or may have ended it since the node answered.
+      if (wasPending || withdrawals.has(id)) throw withdrawalPending()
+      this.#become(this.#read(result, sentMs))
+    } else if (before.is === 'voted' && this.state === before) this.#become({ is: 'idle' })
+    return result
+  }
+
   /** Retracts a vote. Resolves when it is gone, or when its withdrawal is pending. */
   async retract(claim: Claim): Promise<void> {
     this.state = { is: 'retracting' }
@@ -109,7 +128,7 @@ export class NodeVote {
    * Withdraws the claim until the node confirms it. After a failure the node may have a vote that
    * the client does not know of, or may get one.
    */
-  withdrawLater(claim: Claim): void {
+  withdrawLater(claim: ClaimRef): void {
     this.#node.withdrawals.add(claim)
   }
 

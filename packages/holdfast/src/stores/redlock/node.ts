@@ -1,8 +1,15 @@
-/** What Redlock needs of each node: a Redis store of its own, with retractions and seals. */
+/** What Redlock needs of each node: a Redis store of its own, with a few more requests. */
 import type { Clock, Random } from '../../clock/clock.js'
-import type { ClaimRef, RenewalListener, RenewResult, Store } from '../../store/contract.js'
+import type {
+  Adoption,
+  AdoptResult,
+  ClaimRef,
+  RenewalListener,
+  RenewResult,
+  Store,
+} from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
-import type { SealedRenewal, SealResult } from '../redis/redlock-seal.js'
+import type { AdoptedByAnother, SealedRenewal, SealResult } from '../redis/redlock-seal.js'
 import type { PendingWithdrawals } from './pending-withdrawals.js'
 import { majorityOf } from './quorum.js'
 
@@ -16,7 +23,11 @@ export interface Voter extends Store {
   retract(claim: ClaimRef): MaybePromise<void>
   /** Gives the claim a token, if no other claim has or had it here. */
   seal(claim: ClaimRef, token: bigint): MaybePromise<SealResult>
+  /** Lets a claim have the vote of another one here. */
+  adoptVote(adoption: Adoption): MaybePromise<VoteAdoption>
 }
+
+export type VoteAdoption = AdoptResult | AdoptedByAnother
 
 export interface Node {
   readonly store: Voter

@@ -13,6 +13,8 @@
 import { storeClosed } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
+  Adoption,
+  AdoptResult,
   AttemptOptions,
   AttemptResult,
   Claim,
@@ -45,7 +47,7 @@ const TRAITS: Traits = {
   wakeUp: 'poll',
   expiry: 'server',
   downgrade: true,
-  adopt: false,
+  adopt: true,
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
@@ -69,8 +71,23 @@ export class RedlockStore implements Store {
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
   async attempt(claim: Claim, _options: AttemptOptions): Promise<AttemptResult> {
     this.#assertOpen()
-    if (!TRAITS.kinds.includes(claim.kind)) throw noSemaphore(claim.lock)
+    assertKind(claim)
     return this.#voteOf(claim).attempt(claim)
+  }
+
+  async adopt(adoption: Adoption): Promise<AdoptResult> {
+    this.#assertOpen()
+    const { from, to, detached } = adoption
+    assertKind(to)
+    const result = await this.#voteOf(to).adopt(adoption)
+    if (result.outcome === 'granted') {
+      // Its votes are those of the new claim: it must not ask for one again.
+      this.#votes.get(from.id)?.withdraw()
+      this.#votes.delete(from.id)
+    }
+    // No holder of this process renews or releases a detached claim.
+    if (result.outcome === 'lost' || detached) this.#votes.delete(to.id)
+    return result
   }
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
@@ -110,7 +127,7 @@ export class RedlockStore implements Store {
     // Without these it cannot have been a majority, however the others answer.
     if (answers.values.length - released(answers) > all - this.#quorum) return 'absent'
     // A claim that was never granted has few votes at most, and their withdrawals are pending.
-    if (vote && !votes) return 'absent'
+    if (vote && !votes && !vote.adopts) return 'absent'
     throw this.#unknown('the release', answers, claim.lock)
   }
 
@@ -216,6 +233,11 @@ export class RedlockStore implements Store {
     const { nodes, nodeTimeoutMs } = this.#panel
     return noMajority(what, nodes.length, answers.failures(nodeTimeoutMs), lock)
   }
+}
+
+/** @throws UnsupportedLockError for a semaphore */
+function assertKind({ kind, lock }: Claim): void {
+  if (!TRAITS.kinds.includes(kind)) throw noSemaphore(lock)
 }
 
 function isReleased(answer: Answer<WithdrawOutcome> | undefined): boolean {

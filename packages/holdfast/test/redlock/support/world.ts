@@ -23,6 +23,15 @@ interface OpenOptions {
   readonly throughProxies?: readonly number[]
 }
 
+type PassOne = (send: () => Promise<unknown>, args: readonly string[]) => Promise<unknown>
+
+/** What a client does with each command for one of its nodes: it sends it, or does not. */
+export type Pass = (
+  node: number,
+  args: readonly string[],
+  send: () => Promise<unknown>,
+) => Promise<unknown>
+
 export interface World {
   readonly servers: readonly RedisServer[]
   /** One for each server. */
@@ -33,11 +42,9 @@ export interface World {
    * Likewise, where every command for one of the servers passes through `pass`, which sends it or
    * does not.
    */
-  openThrough(
-    index: number,
-    pass: (send: () => Promise<unknown>, args: readonly string[]) => Promise<unknown>,
-    options?: Pick<OpenOptions, 'nodeTimeoutMs'>,
-  ): Store
+  openThrough(index: number, pass: PassOne, options?: Pick<OpenOptions, 'nodeTimeoutMs'>): Store
+  /** Likewise for all servers. */
+  openPassing(pass: Pass, options?: Pick<OpenOptions, 'nodeTimeoutMs'>): Store
   /** The store of one server alone: what a node itself says. */
   node(index: number): Store
   end(): Promise<void>
@@ -54,6 +61,17 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
     return opened.client
   }
   const nodes = new Map<number, Store>()
+  const openPassing: World['openPassing'] = (pass, settings = {}) => {
+    const all = servers.map(({ url }) => connect(url))
+    for (const [node, one] of all.entries()) {
+      const client = one as { call(...args: string[]): Promise<unknown> }
+      const call = client.call.bind(client)
+      client.call = (...args) => pass(node, args, async () => call(...args))
+    }
+    const store = redlockStore({ clients: all, ...settings })
+    stores.push(store)
+    return store
+  }
   return {
     servers,
     proxies,
@@ -68,15 +86,9 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
       stores.push(store)
       return store
     },
-    openThrough(index, pass, settings = {}) {
-      const all = servers.map(({ url }) => connect(url))
-      const client = all[index] as { call(...args: string[]): Promise<unknown> }
-      const call = client.call.bind(client)
-      client.call = (...args) => pass(async () => call(...args), args)
-      const store = redlockStore({ clients: all, ...settings })
-      stores.push(store)
-      return store
-    },
+    openPassing,
+    openThrough: (index, pass, settings) =>
+      openPassing((node, args, send) => (node === index ? pass(send, args) : send()), settings),
     node(index) {
       let node = nodes.get(index)
       if (!node) {

@@ -1,8 +1,18 @@
 -- Lets another claim hold the lock in the place of the one that holds it. Answers as an attempt
--- that was granted, or as a renewal that was not: "l" lost, "s <reason>" stolen.
+-- that was granted, or as a renewal that was not: "l" lost, "s <reason>" stolen. "a" means that a
+-- third claim has adopted the lease.
 --
 -- A request that is sent again, or arrives late, finds the new claim as a holder or withdrawn. So
 -- it grants nothing twice.
+
+-- An adopted lease keeps its token, which no other lease of the lock has.
+local function has_holder_with(key, state, token)
+  for _, holder in ipairs(all_holders(key, state)) do
+    if holder[TOKEN] == token then return true end
+  end
+  return false
+end
+
 local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner)
   local state = load_state(key, call('GET', key))
   local changed = settle(key, state)
@@ -15,7 +25,7 @@ local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner)
     local is_refused = refused_until and refused_until > now
     local has_token = holder and holder[TOKEN] <= token and token < holder[TOKEN] + holder[TOKENS]
     if is_refused or not has_token then
-      loss = 'l'
+      loss = not holder and has_holder_with(key, state, token) and 'a' or 'l'
     elseif holder[STEAL_REASON] then
       loss = 's ' .. holder[STEAL_REASON]
     else
