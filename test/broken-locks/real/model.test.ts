@@ -10,7 +10,7 @@ import {
   type ControlWorld,
   type Reply,
 } from '@holdfast/broken-locks'
-import { redisPort, type RealPort } from '@holdfast/broken-locks/ioredis'
+import { connectRedis, type RealConnection } from '@holdfast/broken-locks/ioredis'
 import { systemClock, systemRandom } from 'holdfast'
 import { SeededRandom } from '@holdfast/conformance'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,11 +21,11 @@ const SEEDS = 80
 const STEPS = 150
 
 let server: RedisServer
-let redis: RealPort
+let redis: RealConnection
 
 beforeAll(async () => {
   server = await startRedis()
-  redis = redisPort(server.url)
+  redis = connectRedis(server.url)
 })
 
 afterAll(async () => {

@@ -7,7 +7,7 @@ import {
   type ControlLease,
   type ControlLock,
   type ControlWorld,
-  type RedisPort,
+  type RedisConnection,
   type Reply,
 } from '@holdfast/broken-locks'
 import type { Clock, Timer } from 'holdfast'
@@ -71,7 +71,7 @@ export class Client {
     const world: ControlWorld = {
       clock: this.clock,
       random: new SeededRandom(seed),
-      redis: this.#port(),
+      redis: this.#connection(),
     }
     this.lock = create(world, {
       lock: 'lock',
@@ -152,7 +152,7 @@ export class Client {
     }
   }
 
-  #port(): RedisPort {
+  #connection(): RedisConnection {
     const server = this.#server
     return {
       command: (name, ...args) => this.#send(name, () => server.command([name, ...args])),

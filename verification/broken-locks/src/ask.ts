@@ -1,6 +1,7 @@
 /** Asking Redis and waiting, with a limit and in the time of the injected clock. */
 import type { Clock } from 'holdfast'
-import { isReplyError, type ControlSettings, type ControlWorld } from './port.js'
+import type { ControlSettings, ControlWorld } from './contract.js'
+import { isReplyError } from './redis-connection.js'
 
 /** One moment, by both clocks of the machine. */
 export interface Moment {

@@ -1,5 +1,5 @@
 /** What the catalogue says of a control. */
-import type { ControlLock, ControlSettings, ControlWorld } from './port.js'
+import type { ControlLock, ControlSettings, ControlWorld } from './contract.js'
 
 /**
  * The promise that a control breaks first. What a checker sees may be what follows from it: a

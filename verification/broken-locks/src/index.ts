@@ -6,20 +6,22 @@
  * on a real server.
  */
 export {
-  isReplyError,
-  ReplyError,
-  type SendCommand,
-  type Command,
   type ControlLease,
   type ControlLock,
   type ControlSettings,
   type ControlWorld,
   type HistoryWriter,
-  type RedisPort,
+} from './contract.js'
+export {
+  isReplyError,
+  ReplyError,
+  type SendCommand,
+  type Command,
+  type RedisConnection,
   type Reply,
   type Script,
   type Subscription,
-} from './port.js'
+} from './redis-connection.js'
 export { UnclearError } from './ask.js'
 export { CONTROLS } from './catalogue.js'
 export type { BrokenPromise, Control, Expectation } from './control.js'

@@ -8,7 +8,7 @@
 import { COMMANDS } from './model/commands.js'
 import type { Server } from './model/command.js'
 import { Keyspace } from './model/keyspace.js'
-import { ReplyError, type Command, type Reply, type Script } from './port.js'
+import { ReplyError, type Command, type Reply, type Script } from './redis-connection.js'
 
 export interface Published {
   readonly channel: string

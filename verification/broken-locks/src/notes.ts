@@ -1,6 +1,6 @@
 /** What one lock writes into the history. */
 import type { HistoryAction, HistoryType } from '@holdfast/conformance'
-import type { ControlSettings } from './port.js'
+import type { ControlSettings } from './contract.js'
 
 export interface Note {
   readonly token?: bigint | undefined

@@ -6,7 +6,7 @@ import {
   type Control,
   type ControlLease,
   type ControlWorld,
-  type RedisPort,
+  type RedisConnection,
 } from '@holdfast/broken-locks'
 import { systemClock, systemRandom } from 'holdfast'
 import { readModifyWrite } from './steps.js'
@@ -33,8 +33,8 @@ function troubleOf({ rung = 0 }: Control): Trouble {
 }
 
 async function openRung(control: Control, premises: Premises): ReturnType<Strategy['open']> {
-  const { redisPort } = await import('@holdfast/broken-locks/ioredis')
-  const real = redisPort(premises.addresses.redis ?? '')
+  const { connectRedis } = await import('@holdfast/broken-locks/ioredis')
+  const real = connectRedis(premises.addresses.redis ?? '')
   const world: ControlWorld = {
     clock: systemClock,
     random: systemRandom,
@@ -67,16 +67,16 @@ async function give(lease: ControlLease): Promise<void> {
 }
 
 /** SETNX has answered, and EXPIRE is never sent: the conductor kills the process in between. */
-function dyingBeforeExpire(port: RedisPort, { meet }: Premises): RedisPort {
+function dyingBeforeExpire(connection: RedisConnection, { meet }: Premises): RedisConnection {
   let taken = 0
   return {
-    ...port,
+    ...connection,
     async command(...command) {
       if (command[0] === 'EXPIRE') {
         taken += 1
         if (taken === CUT_OFF) await meet('between SETNX and EXPIRE')
       }
-      return port.command(...command)
+      return connection.command(...command)
     },
   }
 }

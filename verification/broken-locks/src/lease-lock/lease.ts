@@ -2,7 +2,7 @@
 import type { Timer } from 'holdfast'
 import { ask, UnclearError } from '../ask.js'
 import { note } from '../notes.js'
-import type { ControlLease } from '../port.js'
+import type { ControlLease } from '../contract.js'
 import type { Belief, Claim, Grant, Means } from './parts.js'
 import { withdraw } from './withdraw.js'
 

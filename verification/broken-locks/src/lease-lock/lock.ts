@@ -4,7 +4,7 @@
  */
 import { ask, jittered, pause, type Moment } from '../ask.js'
 import { note } from '../notes.js'
-import type { ControlLease, ControlLock, ControlSettings, ControlWorld } from '../port.js'
+import type { ControlLease, ControlLock, ControlSettings, ControlWorld } from '../contract.js'
 import { Lease } from './lease.js'
 import { channelOf, type Claim, type Grant, type Means, type Parts } from './parts.js'
 import { WakeUps } from './wake-ups.js'

@@ -4,7 +4,7 @@
  */
 import type { Clock } from 'holdfast'
 import type { Moment } from '../ask.js'
-import type { ControlSettings, ControlWorld } from '../port.js'
+import type { ControlSettings, ControlWorld } from '../contract.js'
 
 /** One attempt to hold the lock, which keeps its id however often it is sent. */
 export interface Claim {

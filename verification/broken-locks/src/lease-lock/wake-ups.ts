@@ -3,7 +3,8 @@
  * may fail.
  */
 import { pause } from '../ask.js'
-import type { ControlWorld, Subscription } from '../port.js'
+import type { ControlWorld } from '../contract.js'
+import type { Subscription } from '../redis-connection.js'
 
 export class WakeUps {
   readonly #world: ControlWorld

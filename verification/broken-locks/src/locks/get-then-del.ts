@@ -5,7 +5,7 @@
  * successor's lock, and a third client comes in beside it. A script compares and deletes in one
  * step.
  */
-import type { ControlWorld } from '../port.js'
+import type { ControlWorld } from '../contract.js'
 import { channelOf, type Claim } from '../lease-lock/parts.js'
 import { mutant } from './mutant.js'
 

@@ -4,7 +4,7 @@
  * The trap: between the two another client may do the same. The damage: both believe, at once and
  * with no fault at all. SET NX, or a script, looks and takes in one step.
  */
-import type { ControlWorld } from '../port.js'
+import type { ControlWorld } from '../contract.js'
 import type { Answer, Claim } from '../lease-lock/parts.js'
 import { NEXT_TOKEN } from '../scripts/token.js'
 import { COUNTER_TTL_MS, counterOf } from './good.js'

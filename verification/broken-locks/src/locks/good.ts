@@ -10,14 +10,8 @@ import type { Clock } from 'holdfast'
 import { jittered, type Moment } from '../ask.js'
 import { LeaseLock } from '../lease-lock/lock.js'
 import { channelOf, type Answer, type Belief, type Claim, type Parts } from '../lease-lock/parts.js'
-import {
-  ReplyError,
-  type ControlLock,
-  type ControlSettings,
-  type ControlWorld,
-  type Reply,
-  type Script,
-} from '../port.js'
+import type { ControlLock, ControlSettings, ControlWorld } from '../contract.js'
+import { ReplyError, type Reply, type Script } from '../redis-connection.js'
 import { FREE, RENEW, TAKE } from '../scripts/good.js'
 
 /**

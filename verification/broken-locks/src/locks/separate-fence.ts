@@ -6,7 +6,7 @@
  * in and keeps the rightful one out. The token must be made in the step that grants, with the
  * server's time as its floor.
  */
-import type { ControlWorld } from '../port.js'
+import type { ControlWorld } from '../contract.js'
 import type { Answer, Claim } from '../lease-lock/parts.js'
 import { TAKE_WITHOUT_TOKEN } from '../scripts/mutants.js'
 import { take } from './good.js'

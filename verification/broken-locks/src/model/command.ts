@@ -1,5 +1,5 @@
 /** What a command of the modelled Redis is. */
-import { ReplyError, type Reply } from '../port.js'
+import { ReplyError, type Reply } from '../redis-connection.js'
 import type { Keyspace } from './keyspace.js'
 
 export interface Server {

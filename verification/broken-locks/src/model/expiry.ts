@@ -1,5 +1,5 @@
 /** Commands on expiry. */
-import type { Reply } from '../port.js'
+import type { Reply } from '../redis-connection.js'
 import { integer, takes, type ModelCommand, type Server } from './command.js'
 
 export const EXPIRY: Record<string, ModelCommand> = {

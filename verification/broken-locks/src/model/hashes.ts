@@ -1,5 +1,5 @@
 /** Commands on hashes. */
-import { ReplyError, type Reply } from '../port.js'
+import { ReplyError, type Reply } from '../redis-connection.js'
 import { integer, takes, type ModelCommand, type Server } from './command.js'
 
 export const HASHES: Record<string, ModelCommand> = {

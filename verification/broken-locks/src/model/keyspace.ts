@@ -1,5 +1,5 @@
 /** The keys of a modelled Redis, with their types and expiry. */
-import { ReplyError } from '../port.js'
+import { ReplyError } from '../redis-connection.js'
 
 export type Value = string | Map<string, string>
 

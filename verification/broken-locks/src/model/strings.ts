@@ -1,5 +1,5 @@
 /** Commands on strings. */
-import { ReplyError, type Reply } from '../port.js'
+import { ReplyError, type Reply } from '../redis-connection.js'
 import { integer, syntaxError, takes, type ModelCommand, type Server } from './command.js'
 
 export const STRINGS: Record<string, ModelCommand> = {

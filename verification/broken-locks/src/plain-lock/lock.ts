@@ -6,12 +6,7 @@
 import type { Timer } from 'holdfast'
 import { ask, jittered, pause, UnclearError } from '../ask.js'
 import { note } from '../notes.js'
-import {
-  type ControlLease,
-  type ControlLock,
-  type ControlSettings,
-  type ControlWorld,
-} from '../port.js'
+import type { ControlLease, ControlLock, ControlSettings, ControlWorld } from '../contract.js'
 
 /** Who wants which lock, for how long. */
 export interface Wish {

@@ -1,12 +1,12 @@
-/** The controls' port on a real server, by ioredis. */
+/** A connection of a broken lock to a real server, by ioredis. */
 import { Redis } from 'ioredis'
-import type { RedisPort, Reply } from '../port.js'
+import type { RedisConnection, Reply } from '../redis-connection.js'
 
-export interface RealPort extends RedisPort {
+export interface RealConnection extends RedisConnection {
   close(): void
 }
 
-export function redisPort(url: string): RealPort {
+export function connectRedis(url: string): RealConnection {
   const redis = new Redis(url)
   // A connection that listens can do nothing else.
   const listening = new Redis(url)

@@ -5,7 +5,7 @@
  * a tombstone remembers a claim that was given up, with what the release found: so both an attempt
  * and a release may arrive twice, or late.
  */
-import type { Script } from '../port.js'
+import type { Script } from '../redis-connection.js'
 import { nextToken, NEXT_TOKEN_LUA } from './token.js'
 
 /** What TAKE does with a claim that was not given up. */

@@ -2,7 +2,7 @@
  * Every script of the good lock and of the controls, for a server to load and for the test of the
  * model.
  */
-import type { Script } from '../port.js'
+import type { Script } from '../redis-connection.js'
 import { FREE, RENEW, TAKE } from './good.js'
 import { TAKE_WITHOUT_TOKEN, TAKE_WITHOUT_TOMBSTONE } from './mutants.js'
 import { COMPARE_AND_DELETE } from './owner.js'

@@ -1,5 +1,5 @@
 /** The good lock's TAKE with one thing left out. Keys, arguments and answers are the same. */
-import type { Script } from '../port.js'
+import type { Script } from '../redis-connection.js'
 import { TAKE_REST_LUA, takeRest } from './good.js'
 import { NEXT_TOKEN_LUA } from './token.js'
 

@@ -1,5 +1,5 @@
 /** The release of V4 and V5: compare the owner and delete, in one step. */
-import type { Script } from '../port.js'
+import type { Script } from '../redis-connection.js'
 
 /** KEYS: lock. ARGV: owner. Gives 1, or 0 if the lock is not the owner's. */
 export const COMPARE_AND_DELETE: Script = {

@@ -1,5 +1,5 @@
 /** The scripts of V6, as Redisson has them: the lock is a hash from the owner to its hold count. */
-import type { Script } from '../port.js'
+import type { Script } from '../redis-connection.js'
 
 /**
  * KEYS: lock. ARGV: owner, TTL in ms. Gives 1 if the owner holds the lock now, once more or for the

@@ -1,5 +1,5 @@
 /** The next fencing token, for scripts to use. */
-import type { SendCommand, Script } from '../port.js'
+import type { SendCommand, Script } from '../redis-connection.js'
 
 /**
  * Larger than the last one, and at least the server's time in µs: so that tokens still grow when

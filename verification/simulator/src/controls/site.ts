@@ -13,7 +13,7 @@ import { Link } from '../world/link.js'
 import { MachineClock } from '../world/machine-clock.js'
 import { Process } from '../world/process.js'
 import type { ControlCase, ControlOperation } from './case.js'
-import { redisPort } from './port.js'
+import { modelConnection } from './redis-connection.js'
 import type { RedisServer } from './redis-server.js'
 
 export const LOCK = 'lock'
@@ -89,7 +89,7 @@ export class ControlSite implements FaultySite {
       {
         clock: process,
         random: { next: () => dice.unit(), id: () => dice.id() },
-        redis: redisPort(process, this.links[0], server),
+        redis: modelConnection(process, this.links[0], server),
       },
       {
         lock: LOCK,

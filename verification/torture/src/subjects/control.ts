@@ -11,7 +11,7 @@ import {
 } from '@holdfast/broken-locks'
 import { systemClock, systemRandom } from 'holdfast'
 import type { Recorder } from '@holdfast/conformance'
-import { redisPort } from '@holdfast/broken-locks/ioredis'
+import { connectRedis } from '@holdfast/broken-locks/ioredis'
 import type { PlainLock, PlainSubject, Work } from './plain.js'
 
 const TIMEOUT_MS = 200
@@ -22,7 +22,7 @@ const LONGEST_WAIT_MS = 60_000
 export function controlSubject(id: string, port: number, ttlMs: number): PlainSubject {
   const control = CONTROLS.find((one) => one.id === id)
   if (!control && id !== 'good') throw new Error(`There is no control ${id}.`)
-  const redis = redisPort(`redis://127.0.0.1:${port}`)
+  const redis = connectRedis(`redis://127.0.0.1:${port}`)
   const world = { clock: systemClock, random: systemRandom, redis }
   return {
     lock(lock, recorder) {

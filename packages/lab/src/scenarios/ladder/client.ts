@@ -7,9 +7,9 @@ import {
   type ControlLease,
   type ControlLock,
   type ControlWorld,
-  type RedisPort,
+  type RedisConnection,
 } from '@holdfast/broken-locks'
-import type { RealPort } from '@holdfast/broken-locks/ioredis'
+import type { RealConnection } from '@holdfast/broken-locks/ioredis'
 import { createLocks, systemClock, systemRandom, type Locks } from 'holdfast'
 
 export const HOLDFAST = 'holdfast'
@@ -104,8 +104,8 @@ async function openControl({
 }: OpenSettings): Promise<Lockable> {
   const control = CONTROLS.find(({ id }) => id === subject)
   if (!control) throw new Error(`There is no control "${subject}".`)
-  const { redisPort } = await import('@holdfast/broken-locks/ioredis')
-  const real = redisPort(redis)
+  const { connectRedis } = await import('@holdfast/broken-locks/ioredis')
+  const real = connectRedis(redis)
   const world: ControlWorld = {
     clock: systemClock,
     random: systemRandom,
@@ -129,10 +129,10 @@ function die(): never {
 }
 
 /** Dies as a process dies: it sends nothing any more, and no peer learns of it. */
-function dying(port: RealPort): RedisPort {
+function dying(connection: RealConnection): RedisConnection {
   return {
-    command: (...command: Command) => port.command(...command).then(die),
-    script: (script, keys, args) => port.script(script, keys, args).then(die),
-    subscribe: (channel, listener) => port.subscribe(channel, listener),
+    command: (...command: Command) => connection.command(...command).then(die),
+    script: (script, keys, args) => connection.script(script, keys, args).then(die),
+    subscribe: (channel, listener) => connection.subscribe(channel, listener),
   }
 }

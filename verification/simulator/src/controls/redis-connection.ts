@@ -2,12 +2,21 @@
  * A connection of one process to the modelled Redis: each command is a message there and a message
  * back.
  */
-import { isReplyError, type RedisPort, type Reply, type Subscription } from '@holdfast/broken-locks'
+import {
+  isReplyError,
+  type RedisConnection,
+  type Reply,
+  type Subscription,
+} from '@holdfast/broken-locks'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
 import type { RedisServer, Subscriber } from './redis-server.js'
 
-export function redisPort(process: Process, link: Link, server: RedisServer): RedisPort {
+export function modelConnection(
+  process: Process,
+  link: Link,
+  server: RedisServer,
+): RedisConnection {
   /** Answers may get lost, so the promise may stay pending: the locks have limits of their own. */
   function call<T>(handle: () => T): Promise<T> {
     return new Promise((resolve, reject) => {

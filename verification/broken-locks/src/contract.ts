@@ -1,62 +1,13 @@
 /**
- * What a control needs of its surroundings, and what it offers to its tests.
+ * The contract between a broken lock and its harness: what the lock gets from its surroundings, and
+ * what it offers to its tests.
  *
  * Everything comes in from outside, time and randomness included, so that one and the same lock
  * runs in virtual time over a modelled Redis, and against a real server.
  */
 import type { Clock, Random } from 'holdfast'
 import type { HistoryNote } from '@holdfast/conformance'
-
-/** What Redis answers, as its clients show it: an error is thrown instead. */
-export type Reply = string | number | null | readonly Reply[]
-
-/** The name and the arguments of a command. */
-export type Command = readonly [name: string, ...args: (string | number)[]]
-
-/**
- * Redis answered with an error: a command then had no effect, a script may have done a part. Any
- * other error of a port leaves the outcome open. Clients such as ioredis throw errors of their own
- * with this name.
- */
-export class ReplyError extends Error {
-  override readonly name = 'ReplyError'
-}
-
-export function isReplyError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'ReplyError'
-}
-
-/** Runs one command inside a script; throws a ReplyError where Redis would. */
-export type SendCommand = (...command: Command) => Reply
-
-/**
- * A script, once for a real server and once for the modelled one. A test holds the two together.
- */
-export interface Script {
-  readonly name: string
-  readonly lua: string
-  /** The same as the Lua text. It must only call commands and compute. */
-  readonly run: (call: SendCommand, keys: readonly string[], args: readonly string[]) => Reply
-}
-
-export interface Subscription {
-  close(): void
-}
-
-/**
- * A connection to Redis. An answer may come late, or never: who waits must have a limit of their
- * own.
- */
-export interface RedisPort {
-  command(...command: Command): Promise<Reply>
-  script(
-    script: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<Reply>
-  /** Resolves when the server has confirmed it; `listener` gets the messages from then on. */
-  subscribe(channel: string, listener: (message: string) => void): Promise<Subscription>
-}
+import type { RedisConnection } from './redis-connection.js'
 
 /**
  * One process's surroundings. `clock.wallMs` is that machine's wall clock, which may be wrong and
@@ -65,7 +16,7 @@ export interface RedisPort {
 export interface ControlWorld {
   readonly clock: Clock
   readonly random: Random
-  readonly redis: RedisPort
+  readonly redis: RedisConnection
 }
 
 export interface ControlSettings {
