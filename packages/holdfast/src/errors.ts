@@ -27,7 +27,7 @@ export interface LockHolder {
 /** The longest part of a label that a message shows. */
 const SHOWN_LABEL = 100
 
-/** The lock was busy for the whole of `waitMs`. */
+/** The lock was not granted within `waitMs`: it was busy, or the store has not answered. */
 export class LockTimeoutError extends LockError {
   override readonly name: string = 'LockTimeoutError'
   /** How long the caller was prepared to wait, in milliseconds. */
@@ -37,6 +37,11 @@ export class LockTimeoutError extends LockError {
    * where the store did not say within 250 ms.
    */
   readonly holders: readonly LockHolder[]
+  /**
+   * Whether the store has answered. With false it is unknown whether the lock is busy: no answer
+   * came, for half of the wait at least.
+   */
+  readonly isAnswered: boolean
 
   constructor(
     waitMs: number,
@@ -44,22 +49,39 @@ export class LockTimeoutError extends LockError {
       lock: string
       advice?: string
       holders?: readonly LockHolder[]
+      isAnswered?: boolean
     },
   ) {
-    const {
-      lock,
-      holders = [],
-      advice = 'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().',
-    } = details
-    const when = waitMs === Infinity ? "when the server's own limit came" : `after ${waitMs} ms`
-    super(
-      'LOCK_TIMEOUT',
-      `Lock "${lock}" was still busy ${when}${heldBy(holders)}. ${advice}`,
-      details,
-    )
+    const { holders = [], isAnswered = true } = details
+    super('LOCK_TIMEOUT', timeoutText(waitMs, { ...details, holders, isAnswered }), details)
     this.waitMs = waitMs
     this.holders = holders
+    this.isAnswered = isAnswered
   }
+}
+
+interface TimeoutFacts {
+  readonly lock: string
+  readonly store?: string | undefined
+  readonly advice?: string
+  readonly holders: readonly LockHolder[]
+  readonly isAnswered: boolean
+}
+
+function timeoutText(
+  waitMs: number,
+  { lock, store = '', advice, holders, isAnswered }: TimeoutFacts,
+): string {
+  if (!isAnswered) {
+    return (
+      `Lock "${lock}" was not granted within ${waitMs} ms: the ${store} store did not answer. ` +
+      'It is unknown whether the lock is busy. Check the store and the network, or wait longer (waitMs).'
+    )
+  }
+  const when = waitMs === Infinity ? "when the server's own limit came" : `after ${waitMs} ms`
+  const what =
+    advice ?? 'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().'
+  return `Lock "${lock}" was still busy ${when}${heldBy(holders)}. ${what}`
 }
 
 function heldBy([first, ...others]: readonly LockHolder[]): string {

@@ -1,12 +1,7 @@
 /**
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
-import {
-  LockTimeoutError,
-  LockUsageError,
-  UnsupportedLockError,
-  type LockError,
-} from '../errors.js'
+import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import { invariant } from '../invariant.js'
 import { adoptHandle } from './adopt/export-and-adopt.js'
 import { announceGrant } from './runtime/announcements.js'
@@ -29,6 +24,7 @@ import { checkKeys } from '../options/known-keys.js'
 import type { ClaimListener } from './claim/claim-terms.js'
 import type { LocalQueue, QueueRegistry } from './local-queue/queue-registry.js'
 import { frameToReenter, refuseSelfDeadlock, runInside } from './nesting/reentrancy.js'
+import type { AwaitedClaim } from './runtime/open-waits.js'
 import { runAndRelease } from './hold/run-and-release.js'
 import type { ClaimTemplate } from './runtime/runtime.js'
 import { startClaim } from './claim/start-claim.js'
@@ -67,11 +63,9 @@ export class Acquirer {
     this.#alone = { returnGrant: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
-  /**
-   * Why the callers that wait do not know whether the lock is busy: the store does not answer them.
-   */
-  get failure(): LockError | undefined {
-    return this.#queues.find(this.#queueKey)?.failure
+  /** The claim of the caller that has waited longest. */
+  get pending(): AwaitedClaim | undefined {
+    return this.#queues.find(this.#queueKey)?.pending
   }
 
   /** Waits for a lease. Without a promise where the store grants it in the same tick. */
@@ -109,7 +103,7 @@ export class Acquirer {
     const cohort = this.#isShared ? cohorts.find(this.#queueKey) : undefined
     if (cohort?.busy === true) {
       // They do not know whether it is busy.
-      if (cohort.failure) throw cohort.failure
+      if (cohort.pending?.failure) throw cohort.pending.failure
       return undefined
     }
     const nowMs = runtime.clock.monotonicMs()

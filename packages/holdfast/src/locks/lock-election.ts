@@ -79,7 +79,7 @@ export class LockElection implements Election {
       ...limits,
       waitMs: waitMs === 0 ? Infinity : waitMs,
     })
-    wait.attempts = this.#lock
+    wait.source = this.#lock
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
     const campaign: Campaign = found ?? {
       stop: new AbortController(),

@@ -1,11 +1,11 @@
 /** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
-import type { LockError } from '../errors.js'
 import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { noteCaller } from '../lease/hold/forgotten-leases.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
+import type { AwaitedClaim } from '../lease/runtime/open-waits.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkNoOptions } from '../options/known-keys.js'
 import { runAtLeast } from './at-least.js'
@@ -20,7 +20,7 @@ export interface Lockable<L extends Lease = Lease> {
    * holds re-enters with `reentrant: true`, and fails at once without it. A reader always enters, a
    * writer never inside of a reader.
    * With `atLeastMs` the lock stays taken for at least that long after the grant.
-   * @throws LockTimeoutError when the lock stays busy for `waitMs`.
+   * @throws LockTimeoutError when the lock was not granted within `waitMs`.
    * @throws LockQueueFullError when `maxWaiters` callers wait already.
    * @throws LockLostError when the lease ended before `work` did; its own error is the cause.
    * @throws LockUsageError when waiting would never end, or the arguments make no sense.
@@ -80,8 +80,8 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
   }
 
   /** @internal */
-  get failure(): LockError | undefined {
-    return this.#acquirer.failure
+  get pending(): AwaitedClaim | undefined {
+    return this.#acquirer.pending
   }
 
   run<T>(work: (lease: L) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {

@@ -1,7 +1,7 @@
 /** A queue that is read once decides as the sum of all weights does, claim by claim. */
 import { expect, test } from 'vitest'
 import { QueueView, type QueueMember } from '../../dist/stores/coordination/queue-view.js'
-import { everyoneHolds, mayGo, standingOf } from '../../dist/stores/coordination/queue-rule.js'
+import { everyoneHolds, mayGo, positionOf } from '../../dist/stores/coordination/queue-rule.js'
 import { CAPACITY_ALL, type Claim } from '../../dist/store/contract.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight' | 'kind'>
@@ -33,13 +33,13 @@ test('permits: a waiter goes when the sum of all weights before it lets it', () 
       const claim: Weighed = { kind: 'semaphore', capacity, weight }
       const all = members.slice(0, number)
       const sum = all.reduce((total, one) => total + one.weight, 0)
-      const standing = view.before(key, claim)
-      if (!standing) throw new Error('It is not in the queue.')
-      expect(mayGo(claim, standing)).toBe(sum + weight <= capacity)
-      if (weight === capacity) expect(standing.before).toEqual(all.slice(-1))
+      const position = view.before(key, claim)
+      if (!position) throw new Error('It is not in the queue.')
+      expect(mayGo(claim, position)).toBe(sum + weight <= capacity)
+      if (weight === capacity) expect(position.before).toEqual(all.slice(-1))
       else
-        expect(standing.before).toEqual(everyoneHolds(claim, { weight: sum }) ? all : all.slice(-1))
-      expect(standing).toEqual(standingOf(claim, weight === capacity ? all.slice(-1) : all, sum))
+        expect(position.before).toEqual(everyoneHolds(claim, { weight: sum }) ? all : all.slice(-1))
+      expect(position).toEqual(positionOf(claim, weight === capacity ? all.slice(-1) : all, sum))
     }
   }
 })
@@ -58,14 +58,14 @@ test('readers and writers: a reader goes when no writer before it excludes it, a
       const claim: Weighed = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight }
       const all = members.slice(0, number)
       const excludes = all.some((one) => one.isWriter && one.weight === CAPACITY_ALL)
-      const standing = view.before(key, claim)
-      if (!standing) throw new Error('It is not in the queue.')
-      expect(mayGo(claim, standing)).toBe(weight === CAPACITY_ALL ? number === 0 : !excludes)
+      const position = view.before(key, claim)
+      if (!position) throw new Error('It is not in the queue.')
+      expect(mayGo(claim, position)).toBe(weight === CAPACITY_ALL ? number === 0 : !excludes)
     }
   }
 })
 
-test('an entry that is not in the queue has no standing', () => {
+test('an entry that is not in the queue has no position', () => {
   const view = new QueueView([member(1, 1)])
   expect(view.before('k2', { kind: 'semaphore', capacity: 2, weight: 1 })).toBeUndefined()
 })

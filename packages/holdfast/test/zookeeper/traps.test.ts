@@ -4,7 +4,7 @@ import type { Claim, Store } from 'holdfast/store'
 import type { ZooKeeperOptions } from 'holdfast/zookeeper'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import type { PortWatch } from '../../dist/stores/coordination/service.js'
+import type { ServiceWatch } from '../../dist/stores/coordination/service.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
 import { ZooKeeperService } from '../../dist/stores/zookeeper/service.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
@@ -221,7 +221,7 @@ test.each([
     const key = await nodeOf(holder)
     const port = new ZooKeeperService({ connect: ensemble.connect, tickMs: TICK_MS })
     after(() => port.close(0))
-    const wait = (changed: () => void): PortWatch =>
+    const wait = (changed: () => void): ServiceWatch =>
       port.watch(
         { predecessors: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false },
         changed,
@@ -240,7 +240,7 @@ test.each([
 
 /** Waits so often and gives up, in the next turn. Gives what was to be called. */
 async function giveUp(
-  wait: (changed: () => void) => PortWatch,
+  wait: (changed: () => void) => ServiceWatch,
   times: number,
 ): Promise<WeakRef<() => void>[]> {
   const waits = Array.from({ length: times }, (_, index) => {

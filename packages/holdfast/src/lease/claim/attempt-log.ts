@@ -13,6 +13,8 @@ export class AttemptLog {
   #answeredMs = -Infinity
   /** When the earliest attempt left that is unanswered, and no later one was answered. */
   #unansweredMs: number | undefined
+  /** Since when the first attempt is held back for another request, if it was. */
+  #heldBackMs: number | undefined
   /** From the first attempt that found no store until one is answered. Only the log changes it. */
   outage: Outage | undefined
 
@@ -43,12 +45,22 @@ export class AttemptLog {
     return this.#noteOutage(claim, sentMs, error)
   }
 
+  /** Notes that the first attempt waits for the answer to another request. */
+  noteHeldBack(): void {
+    this.#heldBackMs ??= this.#runtime.clock.monotonicMs()
+  }
+
+  /** See `AwaitedClaim.unansweredSinceMs`. */
+  get unansweredSinceMs(): number | undefined {
+    return this.#answeredMs === -Infinity ? (this.#heldBackMs ?? this.#unansweredMs) : undefined
+  }
+
   /** Begins an outage without an attempt: an earlier caller of this client found no store. */
   beginOutage(error: LockError): void {
     this.outage = new Outage(this.#runtime, error, this.#runtime.clock.monotonicMs())
   }
 
-  /** See `AttemptStatus.checkLate`. */
+  /** See `AwaitedClaim.checkLate`. */
   checkLate(claim: Claim, nowMs: number, awakeMs: number): number {
     const sinceMs = this.#unansweredMs
     if (sinceMs === undefined) return nowMs + LATE_AFTER_MS

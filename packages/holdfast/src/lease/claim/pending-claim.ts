@@ -28,7 +28,7 @@ import { clocksParted } from '../grant/deadline.js'
 import { announceAttempt, announceQueued } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from '../grant/grant.js'
-import type { AttemptStatus } from '../runtime/open-waits.js'
+import type { AwaitedClaim } from '../runtime/open-waits.js'
 import { renewOnce } from '../renew/renew-once.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { SentAttempt } from '../runtime/sent-attempt.js'
@@ -36,7 +36,7 @@ import type { Services } from '../services.js'
 import { ClaimWakeUps } from '../wait/claim-wake-ups.js'
 import { isRetryable } from '../release/withdrawals.js'
 
-export class PendingClaim implements Retryable, AttemptStatus {
+export class PendingClaim implements Retryable, AwaitedClaim {
   readonly order: number
   readonly lock: string
   /** Where the claim stands in the store's queue, if the store reports it: see `Waiting`. */
@@ -96,6 +96,10 @@ export class PendingClaim implements Retryable, AttemptStatus {
     return this.#log.outage?.error
   }
 
+  get unansweredSinceMs(): number | undefined {
+    return this.#log.unansweredSinceMs
+  }
+
   /** Begins with the next round of retries, since the store did not answer an earlier caller. */
   holdBack(failure: LockError): this {
     this.#log.beginOutage(failure)
@@ -105,6 +109,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
 
   /** Begins behind an open release of this client. */
   startAfter(release: Promise<unknown>): this {
+    this.#log.noteHeldBack()
     void release.then(() => {
       if (!this.isOver) this.#send()
     })

@@ -37,7 +37,7 @@ export interface PendingWait {
   readonly lock: string
   readonly startedMs: number
   /** What stands for it in the queue now. */
-  readonly attempts: { readonly claimId?: string | undefined } | undefined
+  readonly source: { readonly pending: { readonly claimId: string } | undefined } | undefined
   giveUp(reason: unknown): void
 }
 
@@ -70,8 +70,8 @@ export class WaitUnderLeases {
 
   get note(): WaitNote {
     const { weight, capacity } = this.#request
-    const { lock, attempts } = this.wait
-    const claimId = weight === capacity ? undefined : attempts?.claimId
+    const { lock, source } = this.wait
+    const claimId = weight === capacity ? undefined : source?.pending?.claimId
     return { id: this.id, lock, weight, claimId, sinceMs: this.#sinceMs, cycle: this.cycle }
   }
 

@@ -28,7 +28,10 @@ export interface GrantHolder {
   /** When the lease ends at the latest by the monotonic clock, even if the grant continues. */
   readonly endsMs: number
   onLoss(error: LockLostError): void
-  /** Called before each renewal, and at a third of the TTL of a fixed lease. */
+  /**
+   * Called before each renewal, at a third of the TTL of a fixed lease, and later when the last
+   * callback under it has ended.
+   */
   onAge(): void
 }
 

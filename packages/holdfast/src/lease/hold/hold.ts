@@ -329,8 +329,13 @@ export class Hold implements Forgettable, Enterable {
 
   track(callback: Promise<unknown>): void {
     this.#weak?.keep(this)
-    const callbacks = (this.#callbacks ??= new RunningCallbacks())
+    const callbacks = (this.#callbacks ??= new RunningCallbacks(() => this.#onIdle()))
     callbacks.add(callback)
+  }
+
+  /** A fixed lease is renewed no more, so it is not looked at again: see `GrantHolder.onAge`. */
+  #onIdle(): void {
+    if (this.open && (this.#weak || this.grant.isAged)) this.grant.holder?.onAge()
   }
 
   get busy(): boolean {

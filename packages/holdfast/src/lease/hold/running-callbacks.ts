@@ -1,6 +1,12 @@
 /** The callbacks that run under one lease. */
 export class RunningCallbacks {
   readonly #running = new Set<Promise<unknown>>()
+  readonly #onIdle: () => void
+
+  /** @param onIdle called each time when no callback runs any more */
+  constructor(onIdle: () => void) {
+    this.#onIdle = onIdle
+  }
 
   get size(): number {
     return this.#running.size
@@ -12,7 +18,10 @@ export class RunningCallbacks {
       () => undefined,
     )
     this.#running.add(entry)
-    void entry.then(() => this.#running.delete(entry))
+    void entry.then(() => {
+      this.#running.delete(entry)
+      if (this.size === 0) this.#onIdle()
+    })
   }
 
   /** Resolves when the callbacks that run now have settled. */

@@ -15,12 +15,11 @@
  */
 import type { Timer } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
-import type { LockError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
 import { Grant } from '../grant/grant.js'
 import type { HeldLease } from '../hold/held-lease.js'
-import type { AttemptStatus } from '../runtime/open-waits.js'
+import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
@@ -33,7 +32,7 @@ const LONGEST_HOLD_BACK_MS = 1000
 const HELD_BACK_SHARE = { renewed: 1 / 6, fixed: 0.01 } as const
 
 /** A caller, and the claim that stands for it now. */
-export class QueuedCaller implements AttemptStatus {
+export class QueuedCaller implements ClaimSource {
   wait: Wait<HeldLease>
   pending: PendingClaim | undefined
   /** Granted, and held back for an earlier caller. */
@@ -41,18 +40,6 @@ export class QueuedCaller implements AttemptStatus {
 
   constructor(wait: Wait<HeldLease>) {
     this.wait = wait
-  }
-
-  get failure(): LockError | undefined {
-    return this.pending?.failure
-  }
-
-  get claimId(): string | undefined {
-    return this.pending?.claimId
-  }
-
-  checkLate(nowMs: number, awakeMs: number): number {
-    return this.pending?.checkLate(nowMs, awakeMs) ?? Infinity
   }
 }
 
@@ -94,9 +81,9 @@ export class CallerQueue {
     return this.#callers.size
   }
 
-  /** Why it is unknown whether the lock is busy: the store does not answer. */
-  get failure(): LockError | undefined {
-    return this.first?.value.failure
+  /** The claim of the caller that has waited longest. */
+  get pending(): AwaitedClaim | undefined {
+    return this.first?.value.pending
   }
 
   /** The caller that has waited longest. */
@@ -218,7 +205,7 @@ export class CallerQueue {
   #assign(place: Place<QueuedCaller>, wait: Wait<HeldLease>): void {
     place.value.wait = wait
     wait.onGiveUp = () => this.leave(place)
-    wait.attempts = place.value
+    wait.source = place.value
   }
 
   #fail(place: Place<QueuedCaller>, error: unknown): void {

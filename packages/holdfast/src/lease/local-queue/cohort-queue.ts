@@ -8,7 +8,6 @@
  */
 import type { Timer } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
-import type { LockError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { AttemptOptions } from '../../store/contract.js'
 import { announceGrant } from '../runtime/announcements.js'
@@ -20,7 +19,7 @@ import { Grant, type GrantQueue } from '../grant/grant.js'
 import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-hand-off.js'
 import { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
-import type { AttemptStatus } from '../runtime/open-waits.js'
+import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
 import type { ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
 import type { Outage } from '../wait/outage.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
@@ -28,7 +27,7 @@ import { Wait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
 export class CohortQueue
-  implements GrantReturner, GrantQueue, AttemptStatus, ClaimTerms, ClaimListener
+  implements GrantReturner, GrantQueue, ClaimSource, ClaimTerms, ClaimListener
 {
   readonly enqueue = true
   readonly renews = true
@@ -68,15 +67,9 @@ export class CohortQueue
     return this.#grant?.isAlive(nowMs, runtime.clockOffsetMs(nowMs)) ?? false
   }
 
-  /**
-   * Why it is unknown whether the lock is busy: see `PendingClaim.failure`.
-   */
-  get failure(): LockError | undefined {
-    return this.#pending?.failure
-  }
-
-  checkLate(nowMs: number, awakeMs: number): number {
-    return this.#pending?.checkLate(nowMs, awakeMs) ?? Infinity
+  /** The claim that stands for all callers. */
+  get pending(): AwaitedClaim | undefined {
+    return this.#pending
   }
 
   /**
@@ -95,7 +88,7 @@ export class CohortQueue
     const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
-    wait.attempts = this
+    wait.source = this
     if (this.#grant) this.#updateKeepAlive()
     return wait.promise
   }

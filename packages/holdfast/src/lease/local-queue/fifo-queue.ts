@@ -14,8 +14,8 @@
 import { atTickEndOf } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
 import { CallerQueue, type QueuedCaller } from './caller-queue.js'
-import type { LockError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
+import type { AwaitedClaim } from '../runtime/open-waits.js'
 import { announceGrant } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
@@ -66,11 +66,8 @@ export class FifoQueue implements GrantReturner {
     return this.#queued.size === 0 && !this.#inRow
   }
 
-  /**
-   * Why it is unknown whether the lock is busy: see `PendingClaim.failure`.
-   */
-  get failure(): LockError | undefined {
-    return this.#queued.failure
+  get pending(): AwaitedClaim | undefined {
+    return this.#queued.pending
   }
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {

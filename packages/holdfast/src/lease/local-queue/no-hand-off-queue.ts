@@ -2,10 +2,10 @@
  * The callers of one client whose leases are never handed on: readers, permit holders, and leases
  * that are not renewed.
  */
-import type { LockError } from '../../errors.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { CallerQueue } from './caller-queue.js'
+import type { AwaitedClaim } from '../runtime/open-waits.js'
 import { announceGrant } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import type { Grant } from '../grant/grant.js'
@@ -34,12 +34,8 @@ export class NoHandOffQueue implements GrantReturner {
     return this.#callers.size === 0
   }
 
-  /**
-   * The error of the store, while it is unknown whether the lock is busy: see
-   * `PendingClaim.failure`.
-   */
-  get failure(): LockError | undefined {
-    return this.#callers.failure
+  get pending(): AwaitedClaim | undefined {
+    return this.#callers.pending
   }
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {

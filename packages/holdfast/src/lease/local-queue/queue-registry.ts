@@ -2,20 +2,18 @@
  * The local queues of a client, by what their callers want. Each is made when it is needed, and
  * used again.
  */
-import type { LockError } from '../../errors.js'
 import type { HeldLease } from '../hold/held-lease.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
+import type { ClaimSource } from '../runtime/open-waits.js'
 import type { WaitLimits } from '../wait/caller-wait.js'
 
 /** Up to this number, idle queues are kept. */
 const KEPT = 256
 
 /** A queue of callers of one client that want alike leases of one lock. */
-export interface LocalQueue {
+export interface LocalQueue extends ClaimSource {
   /** Whether no caller needs it now. */
   readonly idle: boolean
-  /** Why it is unknown whether the lock is busy: see `PendingClaim.failure`. */
-  readonly failure: LockError | undefined
   /** @throws what the store threw synchronously. */
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease>
 }

@@ -10,23 +10,33 @@ import { outsideContext } from '../../async/async-context.js'
 /** After this time without an answer an attempt counts as late. */
 export const LATE_AFTER_MS = 1000
 
-/** The attempts that a caller waits for. */
-export interface AttemptStatus {
+/** A claim whose grant a caller waits for. */
+export interface AwaitedClaim {
+  readonly claimId: string
   /** Why it is unknown whether the lock is busy: the store does not answer. */
   readonly failure: LockError | undefined
-  /** The claim that stands for the caller in the store's queue now. */
-  readonly claimId?: string | undefined
+  /**
+   * Since when the client waits for the first answer about this lock, by the monotonic clock.
+   * Undefined once an attempt was answered.
+   */
+  readonly unansweredSinceMs: number | undefined
   /**
    * Notes what is late, and returns when to look again.
    * @param awakeMs since when the process certainly runs: earlier answers may be unread
    */
-  checkLate?(nowMs: number, awakeMs: number): number
+  checkLate(nowMs: number, awakeMs: number): number
+}
+
+/** Where a caller waits. */
+export interface ClaimSource {
+  /** The claim that stands for the caller now, while its grant is on the way. */
+  readonly pending: AwaitedClaim | undefined
 }
 
 /** A caller that waits, as `close` and the timer see it. */
 export interface OpenWait {
   readonly startedMs: number
-  readonly attempts: AttemptStatus | undefined
+  readonly source: ClaimSource | undefined
   /** Ends the wait because its client was closed. */
   close(): void
 }
@@ -64,8 +74,8 @@ export class OpenWaits extends LinkedSet<OpenWait> {
     // A timer that is late itself means that the process was stopped.
     if (nowMs - this.#wakeMs > LATE_AFTER_MS / 2) this.#awakeMs = nowMs
     let nextMs = Infinity
-    for (const { attempts } of this.values())
-      nextMs = Math.min(nextMs, attempts?.checkLate?.(nowMs, this.#awakeMs) ?? Infinity)
+    for (const { source } of this.values())
+      nextMs = Math.min(nextMs, source?.pending?.checkLate(nowMs, this.#awakeMs) ?? Infinity)
     this.#timer = undefined
     if (nextMs < Infinity) this.#arm(nextMs, nowMs)
   }

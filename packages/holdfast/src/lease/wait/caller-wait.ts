@@ -13,7 +13,7 @@ import { LONG_WAIT_MS } from '../runtime/holder-lookups.js'
 import { checkWait, type WaitOptions } from '../../options/lock-options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from '../deadlock/wait-under-leases.js'
-import type { AttemptStatus, OpenWait } from '../runtime/open-waits.js'
+import type { ClaimSource, OpenWait } from '../runtime/open-waits.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** How long a caller is prepared to wait. */
@@ -54,7 +54,7 @@ export class Wait<T> implements OpenWait {
   readonly maxHoldMs: number
   /** Called when the caller gives up before it was served. */
   onGiveUp: (() => void) | undefined
-  attempts: AttemptStatus | undefined
+  source: ClaimSource | undefined
   readonly #runtime: Runtime
   readonly #place: Place<OpenWait>
   readonly lock: string
@@ -134,10 +134,13 @@ export class Wait<T> implements OpenWait {
   #expire(waitMs: number): void {
     const { lock } = this
     const { store, holders } = this.#runtime
-    const failure = this.attempts?.failure ?? (this.#isTry ? STILL_BUSY : undefined)
+    const { failure, unansweredSinceMs = Infinity } = this.source?.pending ?? {}
+    // The claim of a caller that waited behind others of its client may have left a moment ago.
+    const isAnswered = unansweredSinceMs - this.startedMs > waitMs / 2
     if (failure !== undefined) this.giveUp(failure)
-    else if (waitMs < LONG_WAIT_MS)
-      this.giveUp(new LockTimeoutError(waitMs, { lock, store: store.name }))
+    else if (this.#isTry) this.giveUp(STILL_BUSY)
+    else if (waitMs < LONG_WAIT_MS || !isAnswered)
+      this.giveUp(new LockTimeoutError(waitMs, { lock, store: store.name, isAnswered }))
     else {
       this.#settle()
       this.onGiveUp?.()

@@ -12,7 +12,8 @@ export async function timeoutOf(
   error: LockTimeoutError,
 ): Promise<LockTimeoutError> {
   const { lock = '', store } = error
-  const isUnasked = error.waitMs < LONG_WAIT_MS && waitMs >= LONG_WAIT_MS
+  const { isAnswered } = error
+  const isUnasked = isAnswered && error.waitMs < LONG_WAIT_MS && waitMs >= LONG_WAIT_MS
   const holders = isUnasked ? await runtime.holders.of(lock) : error.holders
-  return new LockTimeoutError(waitMs, { lock, store, holders, cause: error })
+  return new LockTimeoutError(waitMs, { lock, store, holders, isAnswered, cause: error })
 }

@@ -2,7 +2,14 @@
 import { invariant } from '../../invariant.js'
 import type { Claim, ClaimRef, WakeListener, WithdrawOutcome } from '../../store/contract.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
-import type { Entry, ServiceSession, PortWatch, Present, Standing, Waits } from './service.js'
+import type {
+  Entry,
+  ServiceSession,
+  ServiceWatch,
+  Present,
+  QueuePosition,
+  Waits,
+} from './service.js'
 import type { Session } from './session.js'
 
 /**
@@ -36,11 +43,11 @@ export class QueueEntry<S extends ServiceSession> {
   grantedMs = 0
   /** When the grant ends unless it is renewed, on the monotonic clock. */
   endMs = Infinity
-  standing: Standing
+  position: QueuePosition
   /** What stood before it when it entered, while that is still being read. */
-  later: Promise<Standing | undefined> | undefined
+  later: Promise<QueuePosition | undefined> | undefined
   wake: WakeListener | undefined
-  watch: PortWatch | undefined
+  watch: ServiceWatch | undefined
   watched = ''
   /** A withdrawal that brought no answer: it may have been done. */
   removalInDoubt = false
@@ -53,7 +60,7 @@ export class QueueEntry<S extends ServiceSession> {
     entry: Entry,
     session: Session<S>,
     data: EntryData,
-    standing: Standing,
+    position: QueuePosition,
   ) {
     this.claim = claim
     this.entry = entry
@@ -62,7 +69,7 @@ export class QueueEntry<S extends ServiceSession> {
     this.version = 0n
     this.asked = 1
     this.waitingMs = -Infinity
-    this.standing = standing
+    this.position = position
   }
 
   /**
@@ -76,7 +83,7 @@ export class QueueEntry<S extends ServiceSession> {
   /** Notes what a read has shown. */
   see(reading: Present | Waits): void {
     this.later = undefined
-    this.standing = reading
+    this.position = reading
     if (reading.state === 'waits') return
     this.version = reading.version
     this.data = reading.data

@@ -89,8 +89,8 @@ export class LeaseAdopter<S extends ServiceSession> {
     }
     const { holder, data, version } = changed
     const entry = { ...holder.entry, id: to.id }
-    const standing = { before: [], weight: 0, moment: 0n }
-    const queueEntry = new QueueEntry(to, entry, session, data, standing)
+    const position = { before: [], weight: 0, moment: 0n }
+    const queueEntry = new QueueEntry(to, entry, session, data, position)
     queueEntry.version = version
     queueEntry.hold(startMs, to.ttlMs, clock.monotonicMs())
     queueEntry.grant = { token, tokens: 1, ttlMs: to.ttlMs }

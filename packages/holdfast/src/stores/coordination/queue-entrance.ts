@@ -193,9 +193,9 @@ export class QueueEntrance<S extends ServiceSession> {
 function queueEntryAt<S extends ServiceSession>(
   { claim, options, data, startMs }: NewEntry<S>,
   session: Session<S>,
-  { entry, version, later, ...standing }: Entered,
+  { entry, version, later, ...position }: Entered,
 ): QueueEntry<S> {
-  const queueEntry = new QueueEntry(claim, entry, session, data, standing)
+  const queueEntry = new QueueEntry(claim, entry, session, data, position)
   queueEntry.version = version
   queueEntry.asked = options.tokens
   queueEntry.later = later

@@ -7,7 +7,7 @@
  * hold from then on.
  */
 import type { Claim } from '../../store/contract.js'
-import type { Predecessor, Standing } from './service.js'
+import type { Predecessor, QueuePosition } from './service.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight'>
 
@@ -16,7 +16,7 @@ export function wantsAll({ capacity, weight }: Weighed): boolean {
   return weight >= capacity
 }
 
-export function mayGo(claim: Weighed, { weight }: Pick<Standing, 'weight'>): boolean {
+export function mayGo(claim: Weighed, { weight }: Pick<QueuePosition, 'weight'>): boolean {
   return weight + claim.weight <= claim.capacity
 }
 
@@ -34,11 +34,11 @@ export function mayGo(claim: Weighed, { weight }: Pick<Standing, 'weight'>): boo
  * @param weight the sum of their weights; may be too small where it exceeds the capacity in any
  * case
  */
-export function standingOf(
+export function positionOf(
   claim: Weighed,
   before: readonly Predecessor[],
   weight = weightOf(before),
-): Omit<Standing, 'moment'> {
+): Omit<QueuePosition, 'moment'> {
   const last = before.at(-1)
   if (!last || (!wantsAll(claim) && weight <= claim.capacity)) return { before, weight }
   return { before: [last], weight }
@@ -47,7 +47,7 @@ export function standingOf(
 /** Returns whether all the claims before it hold. */
 export function everyoneHolds(
   { capacity }: Weighed,
-  { weight }: Pick<Standing, 'weight'>,
+  { weight }: Pick<QueuePosition, 'weight'>,
 ): boolean {
   return weight <= capacity
 }

@@ -6,8 +6,8 @@
  */
 import { invariant } from '../../invariant.js'
 import type { Claim } from '../../store/contract.js'
-import type { Predecessor, Standing } from './service.js'
-import { standingOf, wantsAll } from './queue-rule.js'
+import type { Predecessor, QueuePosition } from './service.js'
+import { positionOf, wantsAll } from './queue-rule.js'
 
 export interface QueueMember extends Predecessor {
   /** Whether it excludes all others: a mutex or a writer, also one that was downgraded since. */
@@ -49,19 +49,19 @@ export class QueueView {
   before(
     key: string,
     claim: Pick<Claim, 'capacity' | 'weight' | 'kind'>,
-  ): Omit<Standing, 'moment'> | undefined {
+  ): Omit<QueuePosition, 'moment'> | undefined {
     const number = this.#numbers.get(key)
     if (number === undefined) return undefined
     const weight = this.#weightBefore[number] ?? 0
     if (wantsAll(claim))
-      return standingOf(claim, this.members.slice(Math.max(0, number - 1), number), weight)
+      return positionOf(claim, this.members.slice(Math.max(0, number - 1), number), weight)
     if (claim.kind === 'semaphore') {
       // Above the capacity only the last member matters.
       const first = weight > claim.capacity ? number - 1 : 0
-      return standingOf(claim, this.members.slice(first, number), weight)
+      return positionOf(claim, this.members.slice(first, number), weight)
     }
     const writer = this.lastWriter(key)
-    return standingOf(claim, writer ? [writer] : [])
+    return positionOf(claim, writer ? [writer] : [])
   }
 
   /**

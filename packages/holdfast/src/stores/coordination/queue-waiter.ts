@@ -1,5 +1,5 @@
 /**
- * Standing in a queue: keeping a place in it, and learning that it has become the first.
+ * Waiting in a queue: keeps the position of a claim, and notices when the claim may go.
  *
  * A waiter watches only what can let it in, and looks again, at itself too, before it believes
  * that it holds: a session that ended unnoticed takes its entries with it, and a waiter that only
@@ -17,7 +17,7 @@ import {
 } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
-import type { EntryReading, ServiceSession, Standing, Waits } from './service.js'
+import type { EntryReading, ServiceSession, QueuePosition, Waits } from './service.js'
 import { everyoneHolds, mayGo, wantsAll } from './queue-rule.js'
 import type { ClaimRecord, QueueEntry } from './claim-record.js'
 
@@ -133,28 +133,28 @@ export class QueueWaiter<S extends ServiceSession> {
   async #followLater(
     record: ClaimRecord<S>,
     queueEntry: QueueEntry<S>,
-    later: Promise<Standing | undefined>,
+    later: Promise<QueuePosition | undefined>,
   ): Promise<void> {
-    const standing = await later.catch(() => undefined)
+    const position = await later.catch(() => undefined)
     // A read was quicker.
     if (queueEntry.later !== later) return
     queueEntry.later = undefined
     if (record.withdrawn || !queueEntry.wake || queueEntry.grant) return
-    if (!standing || mayGo(queueEntry.claim, standing)) return this.#moved(record, queueEntry)
-    queueEntry.standing = standing
+    if (!position || mayGo(queueEntry.claim, position)) return this.#moved(record, queueEntry)
+    queueEntry.position = position
     this.#follow(record, queueEntry)
   }
 
   #follow(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): void {
-    const { claim, standing } = queueEntry
-    const predecessors = standing.before
+    const { claim, position } = queueEntry
+    const predecessors = position.before
     const watched = predecessors.map(({ key }) => key).join('\n')
     if (queueEntry.watch && queueEntry.watched === watched) return
     queueEntry.stopWatching()
     queueEntry.watched = watched
-    const { moment } = standing
+    const { moment } = position
     const onlyGone = wantsAll(claim)
-    const waits = !everyoneHolds(claim, standing)
+    const waits = !everyoneHolds(claim, position)
     const moved = (): void => {
       queueEntry.stopWatching()
       void this.#moved(record, queueEntry)

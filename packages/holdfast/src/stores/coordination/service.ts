@@ -49,8 +49,8 @@ export interface Entry {
 }
 
 /** What stands before an entry. */
-export interface Standing {
-  /** The entries before it that are worth watching, the oldest first: see `standingOf`. */
+export interface QueuePosition {
+  /** The entries before it that are worth watching, the oldest first: see `positionOf`. */
   readonly before: readonly Predecessor[]
   /** What the entries before it weigh. Where that exceeds the capacity, it may be more. */
   readonly weight: number
@@ -61,7 +61,7 @@ export interface Standing {
   readonly moment: bigint
 }
 
-export interface Present extends Standing {
+export interface Present extends QueuePosition {
   readonly state: 'present'
   readonly data: EntryData
   /** Changes with the data. */
@@ -76,13 +76,13 @@ export interface Absent {
 }
 
 /** The entry is there, and what stands before it does not let it go. Its data was not read. */
-export interface Waits extends Standing {
+export interface Waits extends QueuePosition {
   readonly state: 'waits'
 }
 
 export type EntryReading = Present | Absent
 
-export interface Entered extends Standing {
+export interface Entered extends QueuePosition {
   readonly outcome: 'entered'
   readonly entry: Entry
   readonly version: bigint
@@ -92,7 +92,7 @@ export interface Entered extends Standing {
    * What stands before it, where that is still being read: until then it waits, behind more than it
    * could pass. Resolves to undefined when the entry has gone.
    */
-  readonly later?: Promise<Standing | undefined>
+  readonly later?: Promise<QueuePosition | undefined>
 }
 
 export type EnterResult =
@@ -156,7 +156,7 @@ export interface Watched {
   readonly waits: boolean
 }
 
-export interface PortWatch {
+export interface ServiceWatch {
   close(): void
 }
 
@@ -199,7 +199,7 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
    * Calls back once when a predecessor has changed or gone after the moment; spurious calls are
    * allowed.
    */
-  watch(watched: Watched, changed: () => void): PortWatch
+  watch(watched: Watched, changed: () => void): ServiceWatch
   list(query: InspectQuery): Promise<QueuesPage>
   /**
    * @param heldMs for how long leases may still be held, in milliseconds: they are left to run out

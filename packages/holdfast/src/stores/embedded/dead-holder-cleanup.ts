@@ -11,7 +11,7 @@ import type { LockFile } from './lock-file.js'
 import type { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import { isGroupGone } from './process-groups.js'
-import type { WakeupSocket } from './wakeup-socket.js'
+import type { Peers } from './peers.js'
 
 /** How often to look whether a dead holder's command is gone, in milliseconds. */
 const RECHECK_GROUP_MS = [15, 30] as const
@@ -22,7 +22,7 @@ const SWEEP = 100
 export class DeadHolderCleanup {
   readonly #machine: Machine
   readonly #files: LockFiles
-  readonly #socket: WakeupSocket
+  readonly #peers: Peers
   readonly #interests: ReadonlyMap<string, number>
   /** Dead stations and locks that are looked at again soon. */
   readonly #rechecking = new Set<string>()
@@ -32,12 +32,12 @@ export class DeadHolderCleanup {
   constructor(
     machine: Machine,
     files: LockFiles,
-    socket: WakeupSocket,
+    peers: Peers,
     interests: ReadonlyMap<string, number>,
   ) {
     this.#machine = machine
     this.#files = files
-    this.#socket = socket
+    this.#peers = peers
     this.#interests = interests
   }
 
@@ -54,7 +54,7 @@ export class DeadHolderCleanup {
     const ends = await Promise.allSettled(
       this.#files.existing().map((file) => this.#takeOverIn(file, address)),
     )
-    if (ends.every((end) => end.status === 'fulfilled' && end.value)) this.#socket.forget(address)
+    if (ends.every((end) => end.status === 'fulfilled' && end.value)) this.#peers.forget(address)
   }
 
   /** Resolves to whether the file knows the station no more. */
@@ -75,7 +75,7 @@ export class DeadHolderCleanup {
     // A missing socket proves no death. But another store, or our own cleanup, may have cleaned up
     // since we read the row. It ended the claims before it removed the socket, so another attempt
     // finds the lock as it is, and harms no live holder.
-    if (!(await this.#socket.isDead(address))) return !existsSync(address.socket)
+    if (!(await this.#peers.isDead(address))) return !existsSync(address.socket)
     await this.#end(lock, address)
     return true
   }

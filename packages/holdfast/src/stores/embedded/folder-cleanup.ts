@@ -13,7 +13,8 @@ import { forgetSomeIdle, ROUND_MS } from './forgetting.js'
 import { inodeOf, type SocketAddress } from './peer-socket.js'
 import type { LockFile } from './lock-file.js'
 import type { Machine } from './machine.js'
-import { SOCKET_SUFFIX, type WakeupSocket } from './wakeup-socket.js'
+import type { Peers } from './peers.js'
+import { SOCKET_SUFFIX } from './wakeup-socket.js'
 
 /** The number of sockets that one store checks. */
 const LOOK_AT_SOCKETS = 16
@@ -23,25 +24,29 @@ const PAUSE_MS = 50
 export class FolderCleanup {
   readonly #folder: StateFolder
   readonly #machine: Machine
-  readonly #socket: WakeupSocket
+  readonly #ownId: string
+  readonly #peers: Peers
   readonly #cleanUp: (dead: SocketAddress) => Promise<void>
   #cleaning: Promise<void> | undefined
   readonly #timers = new Map<LockFile, NodeJS.Timeout>()
   #closed = false
 
   /**
+   * @param ownId the station of this store
    * @param cleanUp ends the claims of a dead station, then removes its row, which may be gone, and
    * its socket
    */
   constructor(
     folder: StateFolder,
     machine: Machine,
-    socket: WakeupSocket,
+    ownId: string,
+    peers: Peers,
     cleanUp: (dead: SocketAddress) => Promise<void>,
   ) {
     this.#folder = folder
     this.#machine = machine
-    this.#socket = socket
+    this.#ownId = ownId
+    this.#peers = peers
     this.#cleanUp = cleanUp
   }
 
@@ -69,10 +74,10 @@ export class FolderCleanup {
 
   async #cleanUpIfDead(name: string): Promise<void> {
     const id = name.slice(0, -SOCKET_SUFFIX.length)
-    if (id === this.#socket.id) return
+    if (id === this.#ownId) return
     const socket = join(this.#folder.sockets, name)
     const found = { id, socket, inode: inodeOf(socket), pidNamespace: '' }
-    if (await this.#socket.isDead(found)) await this.#cleanUp(found)
+    if (await this.#peers.isDead(found)) await this.#cleanUp(found)
   }
 
   #forgetAfter(file: LockFile, delayMs: number): void {

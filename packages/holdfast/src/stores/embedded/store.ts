@@ -12,7 +12,6 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
-  PushedGrant,
   Renewal,
   RenewalListener,
   RenewResult,
@@ -28,11 +27,14 @@ import { renewEach } from '../../store/renew-each.js'
 import * as rule from '../../store/grant-rule.js'
 import { DeadHolderCleanup } from './dead-holder-cleanup.js'
 import type { StateFolder } from './directory.js'
+import { encodeGrant, parseGrant } from './grant-message.js'
 import type { SocketAddress } from './peer-socket.js'
+import { Peers } from './peers.js'
+import { Presence } from './presence.js'
 import { addressesOf, type LockFile } from './lock-file.js'
 import { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
-import { explain, type OpenedDatabase } from './schema.js'
+import type { OpenedDatabase } from './schema.js'
 import { WakeupSocket } from './wakeup-socket.js'
 import type { Promotion } from './transaction.js'
 import { FolderCleanup } from './folder-cleanup.js'
@@ -63,9 +65,10 @@ export class EmbeddedStore implements Store {
   readonly name = 'embedded'
   readonly traits = TRAITS
   readonly #folder: StateFolder
-  readonly #machine: Machine
   readonly #files: LockFiles
   readonly #socket: WakeupSocket
+  readonly #peers: Peers
+  readonly #presence: Presence
   readonly #deadHolders: DeadHolderCleanup
   readonly #cleanup: FolderCleanup
   readonly #watchers = new Map<string, WakeListener>()
@@ -73,34 +76,26 @@ export class EmbeddedStore implements Store {
   readonly #interests = new Map<string, number>()
   /** The claims whose attempts ask the database only when something else is known. */
   readonly #looks = new Set<{ readonly claimId: string; withdrawn: boolean }>()
-  #inode: string | undefined
   #closed = false
 
   constructor(folder: StateFolder, machine: Machine) {
     this.#folder = folder
-    this.#machine = machine
     this.#files = new LockFiles(folder, machine, (promotions, file) => this.#wake(promotions, file))
-    this.#socket = new WakeupSocket(folder, {
-      onMessage: (text) => this.#deliver(text),
-      onDeath: (address) => void this.#deadHolders.takeOver(address),
-    })
-    this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#socket, this.#interests)
-    this.#cleanup = new FolderCleanup(folder, machine, this.#socket, async (dead) => {
-      const address = await this.#files.findStation(dead.id)
-      await this.#deadHolders.takeOver({
-        ...dead,
-        pidNamespace: address?.pidNamespace ?? dead.pidNamespace,
-      })
-    })
+    this.#socket = new WakeupSocket(folder, (text) => this.#deliver(text))
+    this.#peers = new Peers((address) => void this.#deadHolders.takeOver(address))
+    this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#peers, this.#interests)
+    this.#cleanup = new FolderCleanup(folder, machine, this.#socket.id, this.#peers, (dead) =>
+      this.#takeOverFound(dead),
+    )
+    this.#presence = new Presence(folder, machine, this.#files, this.#socket, this.#cleanup)
   }
 
   async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
-    const answer =
-      this.#inode === undefined
-        ? await this.#attemptAfter(this.#listen(claim.lock), claim, options)
-        : await this.#attempt(claim, options)
+    const answer = this.#presence.isListening
+      ? await this.#attempt(claim, options)
+      : await this.#attemptAfter(this.#presence.listen(claim.lock), claim, options)
     const { result, holders } = answer
-    if (result.outcome === 'waiting') for (const holder of holders) this.#socket.watch(holder)
+    if (result.outcome === 'waiting') for (const holder of holders) this.#peers.watch(holder)
     if (result.outcome !== 'busy' || holders.length === 0) return result
     // This claim makes no later attempt, so a dead holder has to be found now.
     const look = Promise.all(
@@ -149,19 +144,19 @@ export class EmbeddedStore implements Store {
   async adopt(adoption: Adoption): Promise<AdoptResult> {
     const { from, to, detached } = adoption
     const file = this.#files.of(to.lock)
-    if (this.#inode === undefined) await this.#listen(to.lock)
+    if (!this.#presence.isListening) await this.#presence.listen(to.lock)
     let generation = 0
     const result = await file.transactions.do({
       claimId: from.id,
       work: (transaction) =>
         transaction.onLock(to.lock, (state, step, { stations }) => {
-          generation = file.register(transaction, this.#address())
+          generation = this.#presence.register(file, transaction)
           const adopted = rule.adopt(state, adoption, step)
           if (adopted.outcome === 'granted') stations.set(to.id, detached ? '' : this.#socket.id)
           return adopted
         }),
     })
-    if (file.confirmRegistration(generation)) await this.#moveIn(file)
+    if (file.confirmRegistration(generation)) await this.#presence.moveIn(file)
     return result
   }
 
@@ -202,6 +197,7 @@ export class EmbeddedStore implements Store {
     await Promise.all(this.#files.all.map((file) => file.unregister(this.#socket.id)))
     this.#files.close()
     this.#socket.close()
+    this.#peers.close()
     this.#watchers.clear()
   }
 
@@ -233,7 +229,7 @@ export class EmbeddedStore implements Store {
       claimId: claim.id,
       work: (transaction) =>
         transaction.onLock(claim.lock, (state, step, { stations }) => {
-          generation = file.register(transaction, this.#address())
+          generation = this.#presence.register(file, transaction)
           stations.set(claim.id, this.#socket.id)
           const result = rule.attempt(state, claim, options, step)
           if (result.outcome === 'granted') return { result, holders: [] }
@@ -241,54 +237,17 @@ export class EmbeddedStore implements Store {
           return { result, holders: addressesOf(transaction, ids, this.#socket.id) }
         }),
     })
-    if (file.confirmRegistration(generation)) await this.#moveIn(file)
+    if (file.confirmRegistration(generation)) await this.#presence.moveIn(file)
     return answer
   }
 
-  /**
-   * The folder for sockets is made by opening the database, which also says first what is wrong
-   * with the folder.
-   */
-  async #listen(lock: string): Promise<undefined> {
-    await this.#files.of(lock).transactions.ready()
-    try {
-      this.#inode = await this.#socket.listen()
-      return undefined
-    } catch (error) {
-      throw explain(error, this.#folder, this.#folder.sockets)
-    }
-  }
-
-  /**
-   * Our row is in a file that was opened just now. A user who deleted the last one may have deleted
-   * our socket, too.
-   */
-  async #moveIn(file: LockFile): Promise<void> {
-    this.#cleanup.begin(file)
-    try {
-      const inode = await this.#socket.listen()
-      if (inode === this.#inode) return
-      this.#inode = inode
-      await Promise.all(this.#files.all.map((each) => this.#registerAgain(each)))
-    } catch {
-      // Waiters have to wait for our leases to end. The next claim tries again.
-      file.forgetRegistration()
-    }
-  }
-
-  async #registerAgain(file: LockFile): Promise<void> {
-    if (!file.isRegistered) return
-    // Until the row is written, each claim writes it.
-    file.forgetRegistration()
-    const generation = await file.transactions.do({
-      work: (transaction) => file.register(transaction, this.#address()),
+  /** Ends the claims of a dead station whose socket the cleanup found. */
+  async #takeOverFound(dead: SocketAddress): Promise<void> {
+    const address = await this.#files.findStation(dead.id)
+    await this.#deadHolders.takeOver({
+      ...dead,
+      pidNamespace: address?.pidNamespace ?? dead.pidNamespace,
     })
-    file.confirmRegistration(generation)
-  }
-
-  #address(): SocketAddress {
-    const { id, path } = this.#socket
-    return { id, socket: path, inode: this.#inode ?? '', pidNamespace: this.#machine.pidNamespace }
   }
 
   /** Wakes new holders: those of this store at once, the others through their sockets. */
@@ -297,15 +256,15 @@ export class EmbeddedStore implements Store {
       const { id, token, tokens, ttlMs } = holder
       if (station === this.#socket.id)
         this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
-      else void this.#send(station, JSON.stringify([id, String(token), tokens, ttlMs]), file)
+      else void this.#send(station, encodeGrant(holder), file)
     }
   }
 
   /** A message that gets lost costs its receiver a heartbeat. */
   async #send(station: string, text: string, file: LockFile): Promise<void> {
-    if (this.#socket.sendTo(station, text)) return
+    if (this.#peers.sendTo(station, text)) return
     const address = await this.#files.findStation(station, file)
-    if (address && !this.#closed) this.#socket.send(address, text)
+    if (address && !this.#closed) this.#peers.send(address, text)
   }
 
   #deliver(text: string): void {
@@ -315,22 +274,4 @@ export class EmbeddedStore implements Store {
     // it is true.
     this.#watchers.get(grant.id)?.(this.#folder.shared ? undefined : grant)
   }
-}
-
-/**
- * Returns undefined for any other text: each user who may open the folder can write to a socket.
- */
-function parseGrant(text: string): (PushedGrant & { readonly id: string }) | undefined {
-  let message: unknown
-  try {
-    message = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  if (!Array.isArray(message)) return undefined
-  const [id, token, tokens, ttlMs] = message as readonly unknown[]
-  if (typeof id !== 'string' || typeof token !== 'string' || !/^\d{1,16}$/.test(token))
-    return undefined
-  if (!Number.isSafeInteger(tokens) || typeof ttlMs !== 'number' || !(ttlMs > 0)) return undefined
-  return { id, token: BigInt(token), tokens: tokens as number, ttlMs }
 }

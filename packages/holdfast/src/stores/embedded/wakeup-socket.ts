@@ -1,27 +1,19 @@
 /**
- * A station: one open store, as the others on this machine see it. It listens on a unix socket.
+ * The socket of this store, on which the other stores of this machine reach it.
  *
- * The socket serves two ends. A store that promotes a waiter of another process sends it the grant,
- * so that it starts without another attempt. And a waiter keeps a connection to the holder: when
- * that ends, the holder may have died. It certainly has when its socket refuses a new
- * connection, since a stopped process still lets connections queue. A socket file that is gone
- * proves nothing.
+ * Each open store is a *station*: a row in the table `stations` and a unix socket. The socket
+ * serves two ends. A store that promotes a waiter of another station sends the grant to its socket,
+ * so the waiter needs no further attempt. And a socket that refuses a connection proves that its
+ * process is dead: see `peers.ts`.
  */
 import { renameSync, unlinkSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { storeClosed, type LockError } from '../../errors.js'
 import type { StateFolder } from './directory.js'
-import { inodeOf, isSocketOf, PeerSocket, wasInBacklog, type SocketAddress } from './peer-socket.js'
-
-export interface WakeupSocketEvents {
-  /** A message of another station. */
-  onMessage(text: string): void
-  /** A station that we kept a connection to is dead. */
-  onDeath(address: SocketAddress): void
-}
+import { inodeOf } from './peer-socket.js'
 
 export const SOCKET_SUFFIX = '.sock'
 /** A message longer than this is not ours. */
@@ -31,21 +23,17 @@ export class WakeupSocket {
   readonly id = systemRandom.id().slice(0, 11)
   readonly #path: string
   readonly #shared: boolean
-  readonly #events: WakeupSocketEvents
-  /**
-   * Each goes when its station cannot be reached any more, or a service would keep every process
-   * that it woke.
-   */
-  readonly #peers = new Map<string, PeerSocket>()
+  readonly #onMessage: (text: string) => void
   readonly #incoming = new Set<Socket>()
   #server: Server | undefined
   #listening: Promise<string> | undefined
   #closed = false
 
-  constructor(folder: StateFolder, events: WakeupSocketEvents) {
+  /** @param onMessage called with each line that another station sends */
+  constructor(folder: StateFolder, onMessage: (text: string) => void) {
     this.#path = join(folder.sockets, this.id + SOCKET_SUFFIX)
     this.#shared = folder.shared
-    this.#events = events
+    this.#onMessage = onMessage
   }
 
   /**
@@ -65,58 +53,15 @@ export class WakeupSocket {
   }
 
   /**
-   * Sends a line to a station that we have a connection to. False when we have none, and its
-   * address is needed.
-   */
-  sendTo(id: string, text: string): boolean {
-    const link = this.#peers.get(id)
-    link?.send(text)
-    return link !== undefined
-  }
-
-  /** Sends a line to another station. A lost one costs its receiver a heartbeat. */
-  send(address: SocketAddress, text: string): void {
-    this.#peerAt(address).send(text)
-  }
-
-  /** Keeps a connection to a station, to hear of its death. */
-  watch(address: SocketAddress): void {
-    this.#peerAt(address)
-  }
-
-  /** Whether the station is certainly dead. */
-  isDead(address: SocketAddress): Promise<boolean> {
-    return new Promise((resolve) => {
-      // The kernel answers at once, so a process that has nothing else to do may wait for it.
-      const probe = connect(address.socket)
-      probe.once('connect', () => {
-        probe.destroy()
-        resolve(false)
-      })
-      probe.once('error', (error: NodeJS.ErrnoException) => {
-        if (wasInBacklog(error.code)) resolve(this.isDead(address))
-        else resolve(error.code === 'ECONNREFUSED' && isSocketOf(address))
-      })
-    })
-  }
-
-  /** Removes the socket of a dead station. */
-  forget(address: SocketAddress): void {
-    if (isSocketOf(address)) removeFile(address.socket)
-  }
-
-  /**
-   * The name goes first. Who is refused while it is there takes this process for dead and ends its
-   * claims, and work may continue under a lease that was left to expire. No other station has this
-   * name, and one that is just being made for it is removed by the server's end.
+   * Removes the name first. A station that is refused while the name is there takes this process
+   * for dead, and ends its claims. But work may continue under a lease that was left to expire. No
+   * other station has this name, and a name that is being made now is removed with the server.
    */
   close(): void {
     this.#closed = true
     removeFile(this.#path)
     this.#server?.close()
     for (const socket of this.#incoming) socket.destroy()
-    for (const link of this.#peers.values()) link.close()
-    this.#peers.clear()
   }
 
   async #listen(): Promise<string> {
@@ -157,19 +102,8 @@ export class WakeupSocket {
       rest = lines.pop() ?? ''
       // No store writes this much: it is another program.
       if (rest.length > LONGEST_MESSAGE) socket.destroy()
-      for (const line of lines) this.#events.onMessage(line)
+      for (const line of lines) this.#onMessage(line)
     })
-  }
-
-  #peerAt(address: SocketAddress): PeerSocket {
-    const present = this.#peers.get(address.id)
-    if (present) return present
-    const link = new PeerSocket(address, (isDead) => {
-      this.#peers.delete(address.id)
-      if (isDead) this.#events.onDeath(address)
-    })
-    this.#peers.set(address.id, link)
-    return link
   }
 }
 

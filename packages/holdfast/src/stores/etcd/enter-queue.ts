@@ -5,13 +5,13 @@
 import { StoreUnavailableError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
 import type { EntryData } from '../coordination/entry.js'
-import type { Entry, EnterResult, EnterSessions, Standing } from '../coordination/service.js'
+import type { Entry, EnterResult, EnterSessions, QueuePosition } from '../coordination/service.js'
 import { mayGo } from '../coordination/queue-rule.js'
 import { isLeaseGone } from './failures.js'
 import { goneKey, otherShapes, queueOf, rivals } from './keys.js'
 import type { EtcdSession } from './leases.js'
 import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
-import { beforeOperations, standingFrom } from './predecessor-reads.js'
+import { beforeOperations, positionFrom } from './predecessor-reads.js'
 import { decodeValue, encodeValue } from './values.js'
 
 type Run = (request: Txn) => Promise<TxnAnswer>
@@ -29,7 +29,7 @@ export interface Crowd {
    * Reads what stands before an entry that was just made, for all entries that were made at the
    * same time.
    */
-  before(entry: Entry, claim: Claim): Promise<Standing | undefined>
+  before(entry: Entry, claim: Claim): Promise<QueuePosition | undefined>
 }
 
 /** The queue changes under an attempt now and then; that often it does not. */
@@ -89,7 +89,7 @@ async function tryToEnter(
     otherwise: refusalOperations(planned),
   })
   if (!answer.succeeded) return refusal(run, planned, sessions, answer)
-  const before = standingFrom(
+  const before = positionFrom(
     claim,
     answer.answers.slice(0, -1).map(({ found }) => found),
   )
@@ -145,7 +145,7 @@ async function enterBeside(
   run: Run,
   planned: Planned,
   holder: EtcdSession,
-  seen: Standing,
+  seen: QueuePosition,
 ): Promise<EnterResult | undefined> {
   const { key, end } = queueOf(planned.claim.lock)
   const { succeeded, revision } = await run({
@@ -201,7 +201,7 @@ async function reenter(
     ],
   })
   if (!succeeded) return undefined
-  const before = standingFrom(
+  const before = positionFrom(
     claim,
     answers.slice(0, -1).map(({ found }) => found),
   )
@@ -215,7 +215,7 @@ async function reenter(
 function entered(
   { claim, key }: Planned,
   revision: bigint,
-  { before, weight }: Omit<Standing, 'moment'>,
+  { before, weight }: Omit<QueuePosition, 'moment'>,
   onWaiterSession: boolean,
 ): Extract<EnterResult, { outcome: 'entered' }> {
   const { lock, id } = claim

@@ -1,6 +1,6 @@
 /** What stands before an entry, as ranges of etcd. */
-import type { Predecessor, Standing } from '../coordination/service.js'
-import { standingOf } from '../coordination/queue-rule.js'
+import type { Predecessor, QueuePosition } from '../coordination/service.js'
+import { positionOf } from '../coordination/queue-rule.js'
 import { rivals } from './keys.js'
 import { op, type KeyValue, type RangeOptions } from './messages.js'
 import { decodeValue } from './values.js'
@@ -29,14 +29,14 @@ export function beforeOperations(lock: string, claim: Weighed, number?: bigint):
 }
 
 /** Reads the answers to `beforeOperations`. */
-export function standingFrom(
+export function positionFrom(
   claim: Weighed,
   [last = [], oldest = last]: readonly (readonly KeyValue[])[],
-): Omit<Standing, 'moment'> {
+): Omit<QueuePosition, 'moment'> {
   const predecessors = asPredecessors(oldest)
   const [end] = asPredecessors(last)
   if (end && predecessors.at(-1)?.key !== end.key) predecessors.push(end)
-  return standingOf(claim, predecessors)
+  return positionOf(claim, predecessors)
 }
 
 function asPredecessors(found: readonly KeyValue[]): Predecessor[] {

@@ -8,7 +8,7 @@
  */
 import { invariant } from '../../invariant.js'
 import type { Claim } from '../../store/contract.js'
-import type { Entry, EntryQuery, Standing, Waits } from '../coordination/service.js'
+import type { Entry, EntryQuery, QueuePosition, Waits } from '../coordination/service.js'
 import { QueueView, type QueueMember } from '../coordination/queue-view.js'
 import { mayGo } from '../coordination/queue-rule.js'
 import { SharedReads } from '../coordination/shared-reads.js'
@@ -77,11 +77,11 @@ export class QueueReads {
   }
 
   /** What stands before an entry that has just been made. Undefined when it has gone since. */
-  async before(entry: Entry, claim: Weighed): Promise<Standing | undefined> {
+  async before(entry: Entry, claim: Weighed): Promise<QueuePosition | undefined> {
     const { view, entries, moment } = await this.#queues.get(entry.lock)
     if (entries.get(entry.key)?.createRevision !== entry.number) return undefined
-    const standing = view.before(entry.key, claim)
-    return standing && { ...standing, moment }
+    const position = view.before(entry.key, claim)
+    return position && { ...position, moment }
   }
 
   #isWorth(lock: string, waiters: number): boolean {
@@ -156,8 +156,8 @@ function waitsIn(
 ): Waits | undefined {
   const kv = entries.get(entry.key)
   if (kv?.createRevision !== entry.number || kv.modRevision !== seen) return undefined
-  const standing = view.before(entry.key, claim)
-  return standing && !mayGo(claim, standing) ? { state: 'waits', ...standing, moment } : undefined
+  const position = view.before(entry.key, claim)
+  return position && !mayGo(claim, position) ? { state: 'waits', ...position, moment } : undefined
 }
 
 function isInOrder(queue: readonly KeyValue[]): boolean {

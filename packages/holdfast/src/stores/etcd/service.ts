@@ -8,7 +8,7 @@ import type {
   Exactness,
   EntryReading,
   EntryQuery,
-  PortWatch,
+  ServiceWatch,
   QueuesPage,
   CoordinationService,
   Waits,
@@ -25,7 +25,7 @@ import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import { QueueReads } from './queue-reads.js'
 import { QuorumReads } from './reads.js'
 import { EntryKeys } from './entry-keys.js'
-import { beforeOperations, MOST_BEFORE, standingFrom } from './predecessor-reads.js'
+import { beforeOperations, MOST_BEFORE, positionFrom } from './predecessor-reads.js'
 import { decodeValue, encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
@@ -199,7 +199,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     return succeeded
   }
 
-  watch({ predecessors, moment, onlyGone }: Watched, changed: () => void): PortWatch {
+  watch({ predecessors, moment, onlyGone }: Watched, changed: () => void): ServiceWatch {
     const removers = predecessors.map(({ key }) =>
       this.#watches.add(key, moment, onlyGone, changed),
     )
@@ -272,8 +272,8 @@ function readingFrom(
   const gone = words?.[0]
   const data = own?.createRevision === entry.number ? decodeValue(own.value)?.data : undefined
   if (own && data) {
-    const standing = claim ? standingFrom(claim, before) : { before: [], weight: 0 }
-    return { state: 'present', data, version: own.modRevision, ...standing, moment }
+    const position = claim ? positionFrom(claim, before) : { before: [], weight: 0 }
+    return { state: 'present', data, version: own.modRevision, ...position, moment }
   }
   const stealReason = gone && decodeGone(gone.value.toString())
   return { state: 'absent', ...(stealReason === undefined ? {} : { stealReason }) }

@@ -10,7 +10,7 @@ import { decodeEntry, encodeEntry, type EntryData } from '../coordination/entry.
 import type { EnterResult } from '../coordination/service.js'
 import { mayGo } from '../coordination/queue-rule.js'
 import { asLockError, isRefusal } from './failures.js'
-import { findEntry, standingIn } from './entry-reads.js'
+import { findEntry, positionIn } from './entry-reads.js'
 import { move } from './move-entry.js'
 import { decodeNode } from './node-data.js'
 import { childPrefix, goneName, parentOf, shapeOf } from './nodes.js'
@@ -30,7 +30,7 @@ export interface Entrance {
   /** Opens it. Without it the claim does not wait. */
   readonly openWaiter: (() => Promise<ZooKeeperSession>) | undefined
   /** Whether it will have to wait, as far as the client knows: a wrong guess costs a request. */
-  readonly crowded: boolean
+  readonly isBusy: boolean
   /** Whether an earlier request, whose answer was lost, may have made the entry. */
   readonly unclear: boolean
   /** Whether only the identity of this client may use the nodes. */
@@ -45,9 +45,9 @@ interface Made {
 }
 
 export async function enter(entrance: Entrance): Promise<EnterResult> {
-  const { claim, holder, waiter, crowded, restricted } = entrance
+  const { claim, holder, waiter, isBusy, restricted } = entrance
   let made = entrance.unclear ? await findMade(entrance) : undefined
-  const session = made?.session ?? (crowded && waiter ? waiter : holder)
+  const session = made?.session ?? (isBusy && waiter ? waiter : holder)
   const makeAndList = async (): Promise<[Made, NamedQueue]> => {
     const [making, listing] = await Promise.allSettled([
       made ? Promise.resolve(made) : make(entrance, session),
@@ -82,11 +82,11 @@ async function stay(
   queue: NamedQueue,
 ): Promise<EnterResult> {
   const { claim, waiter, restricted } = entrance
-  const standing = await standingIn(queue, session, made.key, claim)
+  const position = await positionIn(queue, session, made.key, claim)
   const refusal = await refusalOf(session, claim, queue, made.key)
-  const waits = standing !== undefined && !mayGo(claim, standing)
+  const waits = position !== undefined && !mayGo(claim, position)
   const busy = waits && !entrance.openWaiter
-  if (refusal || busy || !standing) {
+  if (refusal || busy || !position) {
     await removeNowOrLater(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
@@ -95,7 +95,7 @@ async function stay(
     outcome: 'entered',
     entry,
     version: made.version,
-    ...standing,
+    ...position,
     moment: 0n,
   } as const
   if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }

@@ -5,10 +5,10 @@ import type {
   EntryReading,
   EntryQuery,
   Predecessor,
-  Standing,
+  QueuePosition,
   Waits,
 } from '../coordination/service.js'
-import { mayGo, standingOf, wantsAll } from '../coordination/queue-rule.js'
+import { mayGo, positionOf, wantsAll } from '../coordination/queue-rule.js'
 import { decodeNode } from './node-data.js'
 import { parentOf, queueOf } from './nodes.js'
 import { listQueue, type NamedQueue } from './queue-lists.js'
@@ -28,24 +28,24 @@ async function readThrough(
   const { entry, claim, seen } = at
   if (!claim) return present(sessions, at, await readNode(session, entry.key), NOTHING_BEFORE)
   if (seen !== undefined) {
-    const standing = await standingIn(
+    const position = await positionIn(
       await listQueue(session, entry.lock),
       session,
       entry.key,
       claim,
     )
-    if (standing && !mayGo(claim, standing)) return { state: 'waits', ...standing, moment: 0n }
+    if (position && !mayGo(claim, position)) return { state: 'waits', ...position, moment: 0n }
     // Entries only leave, so what may go by the list still may when its node is read after it.
-    if (standing) return present(sessions, at, await readNode(session, entry.key), standing)
+    if (position) return present(sessions, at, await readNode(session, entry.key), position)
   }
   const [node, queue] = await Promise.all([
     readNode(session, entry.key),
     listQueue(session, entry.lock),
   ])
-  const standing = await standingIn(queue, session, entry.key, claim)
+  const position = await positionIn(queue, session, entry.key, claim)
   // It went between the two reads: without it nothing would stand before it.
-  if (!standing) return { state: 'absent' }
-  return present(sessions, at, node, standing)
+  if (!position) return { state: 'absent' }
+  return present(sessions, at, node, position)
 }
 
 const NOTHING_BEFORE = { before: [], weight: 0 }
@@ -54,7 +54,7 @@ function present(
   sessions: OpenSessions,
   { entry }: EntryQuery,
   node: Awaited<ReturnType<typeof readNode>>,
-  standing: Omit<Standing, 'moment'>,
+  position: Omit<QueuePosition, 'moment'>,
 ): EntryReading {
   const decoded = node && decodeNode(node.text, node.stat.czxid)
   if (!node || !decoded) return { state: 'absent' }
@@ -69,20 +69,20 @@ function present(
     state: 'present',
     data: decoded.data,
     version: BigInt(node.stat.version),
-    ...standing,
+    ...position,
     moment: 0n,
   }
 }
 
 /** What stands before an entry. Undefined when the entry is not in the queue. */
-export async function standingIn(
+export async function positionIn(
   queue: NamedQueue,
   session: ZooKeeperSession,
   key: string,
   claim: Pick<Claim, 'capacity' | 'weight' | 'kind'>,
-): Promise<Omit<Standing, 'moment'> | undefined> {
-  const standing = queue.view.before(key, claim)
-  if (!standing || claim.kind === 'semaphore' || wantsAll(claim)) return standing
+): Promise<Omit<QueuePosition, 'moment'> | undefined> {
+  const position = queue.view.before(key, claim)
+  if (!position || claim.kind === 'semaphore' || wantsAll(claim)) return position
   // A reader. The data of a downgraded writer shows it.
   for (
     let writer = queue.view.lastWriter(key);
@@ -90,7 +90,7 @@ export async function standingIn(
     writer = queue.view.lastWriter(writer.key)
   ) {
     const weight = await queue.weightOf(writer, () => readWeight(session, writer))
-    if (weight !== undefined) return standingOf(claim, [{ ...writer, weight }])
+    if (weight !== undefined) return positionOf(claim, [{ ...writer, weight }])
   }
   return NOTHING_BEFORE
 }

@@ -31,28 +31,3 @@ export async function move({ entry, data, version, session, restricted }: Move):
   if (hasCode(failure, CODES.badVersion, CODES.noNode)) return false
   throw failure
 }
-
-/** How many locks are remembered. */
-const KEPT = 10_000
-
-/**
- * The locks for which the last claim of this client had to wait: the next one is likely to wait
- * too.
- */
-export class Crowded {
-  readonly #locks = new Set<string>()
-
-  has(lock: string): boolean {
-    return this.#locks.has(lock)
-  }
-
-  note(lock: string, waited: boolean): void {
-    this.#locks.delete(lock)
-    if (waited) this.#locks.add(lock)
-    if (this.#locks.size <= KEPT) return
-    for (const oldest of this.#locks) {
-      this.#locks.delete(oldest)
-      return
-    }
-  }
-}

@@ -11,7 +11,7 @@ import type {
   EntryReading,
   EntryQuery,
   Predecessor,
-  PortWatch,
+  ServiceWatch,
   QueuesPage,
   CoordinationService,
   Waits,
@@ -22,7 +22,8 @@ import { ClaimBlocker } from './claim-blocker.js'
 import { enter } from './enter-queue.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
 import { readEntry } from './entry-reads.js'
-import { Crowded, move } from './move-entry.js'
+import { BusyLocks } from './busy-locks.js'
+import { move } from './move-entry.js'
 import { encodeNode } from './node-data.js'
 import type { ZooKeeperOptions } from './options.js'
 import { repeat, type ZooKeeperSession } from './session.js'
@@ -44,7 +45,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly #restricted: boolean
   readonly #sessions: OpenSessions
   readonly #blocker: ClaimBlocker
-  readonly #crowded = new Crowded()
+  readonly #busyLocks = new BusyLocks()
   /** Claims whose entry may have been made by a request that was not answered. */
   readonly #unclear = new Set<string>()
 
@@ -67,7 +68,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   ): Promise<EnterResult> {
     let unclear = this.#unclear.delete(claim.id)
     const restricted = this.#restricted
-    const crowded = this.#crowded.has(claim.lock)
+    const isBusy = this.#busyLocks.has(claim.lock)
     const { holder, openWaiter } = sessions
     let { waiter } = sessions
     // A move to the session for waiters may lose its answer. The next try knows that session, and
@@ -76,14 +77,14 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     try {
       const result = await repeat(() => {
         const by = { holder, waiter, openWaiter: open }
-        const entering = enter({ claim, data, ...by, crowded, unclear, restricted })
+        const entering = enter({ claim, data, ...by, isBusy, unclear, restricted })
         // A request that failed may have made the entry.
         unclear = true
         return entering
       })
       const waits =
         result.outcome === 'busy' || (result.outcome === 'entered' && !mayGo(claim, result))
-      this.#crowded.note(claim.lock, waits)
+      this.#busyLocks.note(claim.lock, waits)
       return result
     } catch (error) {
       // The answer was lost, and the entry may be there: the next attempt looks for it, a
@@ -152,7 +153,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     return this.#typed(async () => removeNode(await this.#sessions.any(), entry.key))
   }
 
-  watch(watched: Watched, changed: () => void): PortWatch {
+  watch(watched: Watched, changed: () => void): ServiceWatch {
     let open = true
     const sessions = new Map<string, ZooKeeperSession>()
     // A holder may hold for days while thousands wait for a moment: a session keeps nothing for

@@ -4,7 +4,7 @@
  */
 import { onLockEvent, type Lease, type Locks } from 'holdfast'
 import { describe, expect, test } from 'vitest'
-import { makeWorld, outcomeOf } from '../support/world.js'
+import { makeWorld, outcomeOf } from '../../support/world.js'
 
 const TTL_MS = 1000
 /** More promise callbacks than there are between a grant and the callback. */

@@ -1,7 +1,7 @@
 /** `abortBeforeMs`: the signal aborts while the lease is still held. */
 import { LeaseAtRiskError, LockLostError, type Lease, type LockOptions } from 'holdfast'
 import { expect, test } from 'vitest'
-import { makeWorld } from '../support/world.js'
+import { makeWorld } from '../../support/world.js'
 
 const TTL_MS = 3000
 const BEFORE_MS = 900

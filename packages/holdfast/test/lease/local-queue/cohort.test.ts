@@ -4,7 +4,7 @@
  */
 import { onLockEvent, type Lease } from 'holdfast'
 import { describe, expect, test } from 'vitest'
-import { makeWorld, outcomeOf, type World } from '../support/world.js'
+import { makeWorld, outcomeOf, type World } from '../../support/world.js'
 
 /** Lets `size` callers of one client queue behind a holder of that client. */
 async function crowd(world: World, size: number, ttlMs = 30_000) {

@@ -2,8 +2,8 @@
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { expect, test } from 'vitest'
-import { systemClock, type Clock } from '../../src/clock/clock.js'
-import { outcomeOf } from '../support/world.js'
+import { systemClock, type Clock } from '../../../src/clock/clock.js'
+import { outcomeOf } from '../../support/world.js'
 
 /** The system's clock, with a count of the timers that keep the process alive. */
 function countingClock() {

@@ -4,7 +4,7 @@
  */
 import type { Locks, Random } from 'holdfast'
 import { expect, test } from 'vitest'
-import { makeWorld, type World } from '../support/world.js'
+import { makeWorld, type World } from '../../support/world.js'
 
 /** The first id was drawn before the snapshot was made; what comes later differs. */
 function twinOf(world: World, name: string): Locks {

@@ -1,7 +1,7 @@
 /** What a holder asks of its lease: another TTL, and time that remains. */
 import type { Renewal } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import { makeWorld } from '../support/world.js'
+import { makeWorld } from '../../support/world.js'
 
 const TTL_MS = 3000
 

@@ -5,7 +5,7 @@
 import { LockLostError, onLockEvent } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import type { WakeListener } from 'holdfast/store'
-import { deferred, makeWorld, outcomeOf } from '../support/world.js'
+import { deferred, makeWorld, outcomeOf } from '../../support/world.js'
 
 const TTL_MS = 1000
 /** 1% of the TTL and 2 ms. */

@@ -4,7 +4,7 @@
  */
 import type { Fairness, Lease } from 'holdfast'
 import { describe, expect, test } from 'vitest'
-import { makeWorld, outcomeOf } from '../support/world.js'
+import { makeWorld, outcomeOf } from '../../support/world.js'
 
 /**
  * Two writers of one process, of which the first one has the lock, and a reader of another one

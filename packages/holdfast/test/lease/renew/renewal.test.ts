@@ -2,7 +2,7 @@
 import type { Lease } from 'holdfast'
 import type { Renewal } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import { makeWorld } from '../support/world.js'
+import { makeWorld } from '../../support/world.js'
 
 const TTL_MS = 3000
 const MANY = 1000

@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createLocks, LockUsageError, onLockEvent, type Locks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test, vi } from 'vitest'
-import { remaining } from '../support/garbage.js'
-import { deferred, makeWorld, outcomeOf } from '../support/world.js'
+import { remaining } from '../../support/garbage.js'
+import { deferred, makeWorld, outcomeOf } from '../../support/world.js'
 
 function setUp(): { locks: Locks; world: ReturnType<typeof makeWorld> } {
   const world = makeWorld()

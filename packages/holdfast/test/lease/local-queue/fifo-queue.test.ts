@@ -5,7 +5,7 @@
 import { onLockEvent, type Lease, type Locks } from 'holdfast'
 import type { Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { makeWorld, outcomeOf, type World } from '../support/world.js'
+import { makeWorld, outcomeOf, type World } from '../../support/world.js'
 
 /** Queues callers, one after the other, each named by its client and a number: `a1 a2 b1`. */
 async function queueUp(world: World, clients: Record<string, Locks>, callers: string) {

@@ -1,7 +1,7 @@
 /** Re-entrancy of readers-writer locks: readers inside of readers and of writers. */
 import type { Locks } from 'holdfast'
 import { describe, expect, test } from 'vitest'
-import { deferred, makeWorld, outcomeOf } from '../support/world.js'
+import { deferred, makeWorld, outcomeOf } from '../../support/world.js'
 
 function setUp(): { locks: Locks; world: ReturnType<typeof makeWorld> } {
   const world = makeWorld()

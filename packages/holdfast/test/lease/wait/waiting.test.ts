@@ -6,7 +6,7 @@ import { getEventListeners } from 'node:events'
 import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { count, makeWorld, outcomeOf } from '../support/world.js'
+import { count, makeWorld, outcomeOf } from '../../support/world.js'
 
 describe('a wait', () => {
   test('ends with a typed error after waitMs, and leaves nothing behind', async () => {

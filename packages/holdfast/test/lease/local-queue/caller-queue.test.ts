@@ -5,7 +5,7 @@
 import type { Locks } from 'holdfast'
 import type { Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { makeWorld, outcomeOf, type Fate, type World } from '../support/world.js'
+import { makeWorld, outcomeOf, type Fate, type World } from '../../support/world.js'
 
 /** Two callers in one tick, whose attempts reach the store in the other order. */
 async function crossing(

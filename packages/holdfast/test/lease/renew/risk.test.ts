@@ -1,7 +1,7 @@
 /** Leases whose renewals get no answer: what is announced, and when. */
 import { onLockEvent, type LockEvents } from 'holdfast'
 import { afterEach, expect, test } from 'vitest'
-import { makeWorld } from '../support/world.js'
+import { makeWorld } from '../../support/world.js'
 
 const TTL_MS = 3000
 

@@ -10,8 +10,8 @@ import {
   type Locks,
 } from 'holdfast'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Claim } from '../../dist/store/contract.js'
-import { count, deferred, makeWorld, outcomeOf, type World } from '../support/world.js'
+import type { Claim } from '../../../dist/store/contract.js'
+import { count, deferred, makeWorld, outcomeOf, type World } from '../../support/world.js'
 
 const UNAVAILABLE = { error: { code: 'STORE_UNAVAILABLE' } }
 
@@ -100,6 +100,22 @@ describe.each(WAYS)('%s at a store that is away', (_, wait) => {
     })
     expect(world.clock.monotonicMs()).toBeGreaterThanOrEqual(3000)
     expect(world.clock.monotonicMs()).toBeLessThan(3010)
+  })
+
+  test('does not call the lock busy when no answer came within waitMs', async () => {
+    const world = makeWorld()
+    world.wire.fate = () => 'hang'
+    const outcome = await world.clock.until(outcomeOf(wait(world.client(), { waitMs: 600 })))
+    expect(outcome).toMatchObject({
+      error: {
+        code: 'LOCK_TIMEOUT',
+        waitMs: 600,
+        isAnswered: false,
+        message: expect.stringMatching(
+          /^Lock "a(#\d)?" was not granted within 600 ms: the remote memory store did not answer\. It is unknown whether/,
+        ),
+      },
+    })
   })
 
   test.each(['STORE_AUTH', 'STORE_CONFIG', 'STORE_FORMAT'] as const)(
@@ -291,6 +307,45 @@ describe('an attempt that found no store', () => {
     await world.clock.advance(300)
     away = false
     expect((await world.clock.until(waiting)).every(({ held }) => held)).toBe(true)
+  })
+})
+
+describe('a wait that ends before the answer', () => {
+  test('behind a release that is not answered does not call the lock busy', async () => {
+    const world = makeWorld()
+    const mutex = world.client({ awaitRelease: false }).mutex('a')
+    const run = mutex.run(() => {
+      world.wire.fate = () => 'hang'
+    })
+    await world.clock.until(run)
+    const waiting = outcomeOf(mutex.acquire({ waitMs: 500 }))
+    expect(await world.clock.until(waiting)).toMatchObject({ error: { isAnswered: false } })
+  })
+
+  test('calls the lock busy when an earlier attempt was answered', async () => {
+    const world = makeWorld()
+    await world.direct().mutex('a').acquire()
+    const waiting = outcomeOf(world.client().mutex('a').acquire({ waitMs: 15_000 }))
+    await world.clock.advance(14_700)
+    world.wire.fate = () => 'hang'
+    expect(await world.clock.until(waiting)).toMatchObject({
+      error: {
+        isAnswered: true,
+        message: expect.stringMatching(/still busy after 15000 ms, held/),
+      },
+    })
+  })
+
+  test('calls the lock busy when its own client held it for most of the wait', async () => {
+    const world = makeWorld()
+    const mutex = world.client({ maxHoldMs: 900 }).mutex('a')
+    await world.clock.until(mutex.acquire())
+    const waiting = outcomeOf(mutex.acquire({ waitMs: 990 }))
+    await world.clock.advance(500)
+    world.wire.fate = () => 'hang'
+    expect(await world.clock.until(waiting)).toMatchObject({
+      error: { isAnswered: true, message: expect.stringMatching(/still busy after 990 ms/) },
+    })
   })
 })
 
