@@ -1,4 +1,7 @@
-/** Deadlocks across clients: the store shows what the holders wait for. */
+/**
+ * Deadlocks: inside one client, which sees them by itself, and across clients, where the store
+ * shows what the holders wait for.
+ */
 import assert from 'node:assert/strict'
 import { DeadlockError, type Lockable, type Locks, type ReadWriteLock } from 'holdfast'
 import { Group } from '../../case.js'
@@ -6,7 +9,9 @@ import type { Context } from '../../context.js'
 import { outcomeOf, type Outcome } from '../../expect.js'
 import { inspect, queue, readWriteLock, semaphore } from '../../needs.js'
 
-export const deadlocks = new Group('deadlocks', [queue, inspect])
+export const deadlocks = new Group('deadlocks')
+
+const ACROSS_CLIENTS = [queue, inspect]
 
 /** The bound for a ring of real clients on a busy machine. A quiet one needs 1.2 s. */
 const FOUND_WITHIN_MS = 10_000
@@ -14,14 +19,20 @@ const FOUND_WITHIN_MS = 10_000
 /** What one client takes: the second lock inside the first. */
 type Pair = (locks: Locks) => readonly [outer: Lockable, inner: Lockable]
 
-/** Closes a ring, and asserts that one wait fails, with the whole ring, and the others end. */
-async function expectOneVictim(context: Context, pairs: readonly Pair[]): Promise<void> {
+/**
+ * Closes a ring, and asserts that one wait fails, with the whole ring, and the others end.
+ * @param clients one for each pair
+ */
+async function expectOneVictim(
+  context: Context,
+  clients: readonly Locks[],
+  pairs: readonly Pair[],
+): Promise<void> {
   let waiting = pairs.length
   let open: (() => void) | undefined
   const allHold = new Promise<void>((resolve) => {
     open = resolve
   })
-  const clients = await Promise.all(pairs.map(() => context.locks()))
   const runs = pairs.map((pair, index) => {
     const [outer, inner] = pair(clients[index] as Locks)
     const work = async (): Promise<string> => {
@@ -45,28 +56,62 @@ async function expectOneVictim(context: Context, pairs: readonly Pair[]): Promis
   )
 }
 
-deadlocks.test('one wait of a ring of two mutexes fails, and the other gets its lock', (context) =>
-  expectOneVictim(
-    context,
-    [0, 1].map((index) => (locks) => [
-      locks.mutex(context.name(`mutex-${index}`)),
-      locks.mutex(context.name(`mutex-${1 - index}`)),
-    ]),
-  ),
+/** Returns pairs that take mutexes in a ring. */
+function mutexRing(context: Context, length: number): Pair[] {
+  const mutex = (locks: Locks, index: number): Lockable =>
+    locks.mutex(context.name(`mutex-${index % length}`))
+  return Array.from({ length }, (_, index) => (locks) => [
+    mutex(locks, index),
+    mutex(locks, index + 1),
+  ])
+}
+
+/** Returns pairs that take a mutex, a reader or writer, and permits in a ring. */
+function mixedRing(context: Context): Pair[] {
+  const mutex = (locks: Locks): Lockable => locks.mutex(context.name('mutex'))
+  const page = (locks: Locks): ReadWriteLock => locks.readWriteLock(context.name('page'))
+  const pool = (locks: Locks): Lockable =>
+    locks.semaphore(context.name('pool'), { permits: 2 }).withWeight(2)
+  return [
+    (locks) => [mutex(locks), page(locks).write],
+    (locks) => [page(locks).read, pool(locks)],
+    (locks) => [pool(locks), mutex(locks)],
+  ]
+}
+
+async function severalClients(context: Context, count: number): Promise<Locks[]> {
+  return Promise.all(Array.from({ length: count }, () => context.locks()))
+}
+
+for (const length of [2, 3]) {
+  deadlocks.test(
+    `one wait of a ring of ${length} mutexes inside one client fails`,
+    async (context) => {
+      const locks = await context.locks()
+      const clients = Array.from({ length }, () => locks)
+      await expectOneVictim(context, clients, mutexRing(context, length))
+    },
+  )
+}
+
+deadlocks.test(
+  'one wait of a ring of a mutex, a reader and a permit inside one client fails',
+  async (context) => {
+    const locks = await context.locks()
+    await expectOneVictim(context, [locks, locks, locks], mixedRing(context))
+  },
+  { needs: [readWriteLock, semaphore] },
+)
+
+deadlocks.test(
+  'one wait of a ring of two mutexes fails, and the other gets its lock',
+  async (context) =>
+    expectOneVictim(context, await severalClients(context, 2), mutexRing(context, 2)),
+  { needs: ACROSS_CLIENTS },
 )
 
 deadlocks.test(
   'one wait of a ring of a mutex, a reader and a permit fails',
-  (context) => {
-    const mutex = (locks: Locks): Lockable => locks.mutex(context.name('mutex'))
-    const page = (locks: Locks): ReadWriteLock => locks.readWriteLock(context.name('page'))
-    const pool = (locks: Locks): Lockable =>
-      locks.semaphore(context.name('pool'), { permits: 2 }).withWeight(2)
-    return expectOneVictim(context, [
-      (locks) => [mutex(locks), page(locks).write],
-      (locks) => [page(locks).read, pool(locks)],
-      (locks) => [pool(locks), mutex(locks)],
-    ])
-  },
-  { needs: [readWriteLock, semaphore] },
+  async (context) => expectOneVictim(context, await severalClients(context, 3), mixedRing(context)),
+  { needs: [...ACROSS_CLIENTS, readWriteLock, semaphore] },
 )
