@@ -1,12 +1,10 @@
 /** Durations as people write them: `500ms`, `5s`, `10m`, `1.5h`. */
+import { LONGEST_TTL_MS } from 'holdfast/store'
 import { UsageError } from '../cli-error.js'
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const SHAPE = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)$/
 const BARE_NUMBER = /^\d+(?:\.\d+)?$/
-
-/** The longest duration that is accepted; a longer one is a mistaken unit. */
-const MAX_MS = 366 * UNIT_MS.d
 
 /** Returns a duration in milliseconds. `option` names it in errors. A bare `0` needs no unit. */
 export function parseDuration(option: string, text: string): number {
@@ -18,7 +16,8 @@ export function parseDuration(option: string, text: string): number {
     )
   const [, number, unit] = match
   const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
-  if (ms > MAX_MS) throw new UsageError(`${option} ${text} is longer than a year.`)
+  // A longer one is a mistaken unit, and longer than any TTL.
+  if (ms > LONGEST_TTL_MS) throw new UsageError(`${option} ${text} is longer than a year.`)
   // Rounded up: a duration that was not zero must not become zero.
   return Math.ceil(ms)
 }

@@ -2,15 +2,14 @@
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
 import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
-import { invariant } from '../invariant.js'
 import { adoptHandle } from './adopt/export-and-adopt.js'
 import { announceGrant } from './runtime/announcements.js'
 import { hasContexts } from '../async/async-context.js'
 import type { Client } from './client.js'
-import { currentFrame, type Enterable } from './nesting/run-frames.js'
+import { currentFrame } from './nesting/run-frames.js'
 import { Grant } from './grant/grant.js'
 import { releaseGrant } from './local-queue/local-hand-off.js'
-import { HeldLease } from './hold/held-lease.js'
+import { asHeldLease, HeldLease } from './hold/held-lease.js'
 import type { GrantReturner } from './hold/hold.js'
 import {
   ACQUIRE_KEYS,
@@ -149,7 +148,7 @@ export class Acquirer {
         this.#client,
         frame,
         { template: this.#template, limits, startedMs },
-        (lease) => work(heldLease(lease)),
+        (lease) => work(asHeldLease(lease)),
       ))
     if (inside) return inside.value
     const lease = await (frame
@@ -268,11 +267,6 @@ export class Acquirer {
     const nowMs = this.#client.runtime.clock.monotonicMs()
     return new HeldLease(this.#client, grant, nowMs, this.#settings.maxHoldMs, this.#alone)
   }
-}
-
-function heldLease(lease: Enterable): HeldLease {
-  invariant(lease instanceof HeldLease, 'a frame belongs to a lease', lease.name)
-  return lease
 }
 
 function assertSupported(client: Client, template: ClaimTemplate): void {

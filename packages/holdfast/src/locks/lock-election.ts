@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import { bindContext } from '../async/async-context.js'
-import type { HeldLease } from '../lease/hold/held-lease.js'
+import { asHeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
@@ -152,7 +152,7 @@ export class LockElection implements Election {
    * one, and its loss would go unseen.
    */
   #emitLateLoss(lease: Lease): void {
-    if (!lease.signal.aborted) this.#emit('lost', (lease as unknown as HeldLease).lossError())
+    if (!lease.signal.aborted) this.#emit('lost', asHeldLease(lease).lossError())
   }
 
   async lead<T>(work: (lease: Lease) => T | PromiseLike<T>, options: LeadOptions = {}): Promise<T> {
@@ -170,7 +170,7 @@ export class LockElection implements Election {
   #candidate(): Candidate {
     return {
       campaign: async (signal) =>
-        (await this.campaign({ waitMs: Infinity, ...(signal && { signal }) })) as HeldLease,
+        asHeldLease(await this.campaign({ waitMs: Infinity, ...(signal && { signal }) })),
       stop: (lease, reason) => {
         this.#stopped = lease
         lease.askToStop(reason)

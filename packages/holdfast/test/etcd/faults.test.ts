@@ -90,7 +90,7 @@ describe('a full database', () => {
     const { endpoints } = await start({ args: ['--quota-backend-bytes=100000'] })
     const [endpoint = ''] = endpoints
     const store = openStore({ endpoints })
-    const held = makeClaim({ lock: 'held' })
+    const held = makeClaim('held')
     await store.attempt(held, QUEUE)
     const value = Buffer.alloc(20_000).toString('base64')
     await expect(async () => {
@@ -101,9 +101,7 @@ describe('a full database', () => {
       (await ask<{ alarms?: unknown[] }>(endpoint, 'maintenance/alarm')).alarms ?? []
     await expect.poll(alarms).toHaveLength(1)
     const newcomer = openStore({ endpoints })
-    await expect(newcomer.attempt(makeClaim({ lock: 'new' }), QUEUE)).rejects.toThrow(
-      /full.*alarm disarm/,
-    )
+    await expect(newcomer.attempt(makeClaim('new'), QUEUE)).rejects.toThrow(/full.*alarm disarm/)
     const shown = { ...held, owner: { ...held.owner, label: 'shown' } }
     expect(await store.renew([shown])).toEqual([{ outcome: 'renewed' }])
     expect(await store.withdraw(held)).toBe('released')
@@ -115,11 +113,11 @@ test('a TTL that etcd does not grant is an error, and is not changed', TIMEOUT, 
     args: ['--election-timeout=5000', '--heartbeat-interval=500'],
   })
   const store = openStore({ endpoints })
-  await expect(store.attempt(makeClaim({ ttlMs: 2000 }), QUEUE)).rejects.toMatchObject({
+  await expect(store.attempt(makeClaim('lock', { ttlMs: 2000 }), QUEUE)).rejects.toMatchObject({
     code: 'STORE_CONFIG',
     message: expect.stringMatching(/no lease of 3 s.*ttlMs of at least/) as string,
   })
-  expect(await store.attempt(makeClaim({ ttlMs: 10_000 }), QUEUE)).toMatchObject({
+  expect(await store.attempt(makeClaim('lock', { ttlMs: 10_000 }), QUEUE)).toMatchObject({
     outcome: 'granted',
   })
 })
@@ -144,13 +142,16 @@ describe('credentials', () => {
     etcdctl(endpoint, 'user', 'add', 'stranger:secret')
     enableUsers(endpoint)
     const attempt = async (credentials?: { user: string; password: string }) =>
-      openStore({ endpoints, ...(credentials ? { credentials } : {}) }).attempt(makeClaim(), QUEUE)
+      openStore({ endpoints, ...(credentials ? { credentials } : {}) }).attempt(
+        makeClaim('lock'),
+        QUEUE,
+      )
     const refused = { code: 'STORE_AUTH' }
     await expect(attempt()).rejects.toMatchObject(refused)
     await expect(attempt({ user: 'locks', password: 'wrong' })).rejects.toMatchObject(refused)
     await expect(attempt({ user: 'stranger', password: 'secret' })).rejects.toMatchObject(refused)
     const one = openStore({ endpoints, credentials })
-    const [holder, waiter] = [makeClaim({ lock: 'auth' }), makeClaim({ lock: 'auth' })]
+    const [holder, waiter] = [makeClaim('auth'), makeClaim('auth')]
     expect(await one.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
     // etcd forgets the login after a second without use.
     await new Promise((resolve) => setTimeout(resolve, 2500))
@@ -170,12 +171,12 @@ describe('credentials', () => {
       const [endpoint = ''] = endpoints
       enableUsers(endpoint)
       const store = openStore({ endpoints, credentials })
-      const held = makeClaim({ lock: 'jwt' })
+      const held = makeClaim('jwt')
       expect(await store.attempt(held, QUEUE)).toMatchObject({ outcome: 'granted' })
       etcdctl(endpoint, '--user=root:secret', 'user', 'add', 'newcomer:secret')
       expect(await store.renew([held])).toEqual([{ outcome: 'renewed' }])
       etcdctl(endpoint, '--user=root:secret', 'user', 'delete', 'newcomer')
-      const others = Array.from({ length: 5 }, (_, index) => makeClaim({ lock: `jwt-${index}` }))
+      const others = Array.from({ length: 5 }, (_, index) => makeClaim(`jwt-${index}`))
       for (const { outcome } of await Promise.all(
         others.map(async (one) => store.attempt(one, QUEUE)),
       )) {
@@ -199,7 +200,7 @@ describe('credentials', () => {
       ]
       const woken: string[] = []
       const wait = async (lock: string): Promise<Claim> => {
-        const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
+        const [holder, waiter] = [makeClaim(lock), makeClaim(lock)]
         await one.attempt(holder, QUEUE)
         expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
         two.watch(waiter, () => woken.push(lock))
@@ -219,7 +220,9 @@ describe('credentials', () => {
   test('are not accepted where etcd has no users', TIMEOUT, async () => {
     const { endpoints } = await start()
     const store = openStore({ endpoints, credentials })
-    await expect(store.attempt(makeClaim(), QUEUE)).rejects.toMatchObject({ code: 'STORE_AUTH' })
+    await expect(store.attempt(makeClaim('lock'), QUEUE)).rejects.toMatchObject({
+      code: 'STORE_AUTH',
+    })
   })
 })
 

@@ -26,9 +26,9 @@ test('an entry of a later format is refused, and only the own entry is taken out
   const value = JSON.stringify({ format: 2, id: 'someone' })
   await ask(endpoint, 'kv/put', { key: base64(key), value: base64(value) })
   const store = openStore({ endpoints: [endpoint] })
-  const reader = makeClaim({ lock: 'later', kind: 'readWriteLock', weight: 1 })
-  const semaphore = makeClaim({ lock: 'later', kind: 'semaphore', capacity: 2, weight: 1 })
-  for (const claim of [makeClaim({ lock: 'later' }), reader, semaphore]) {
+  const reader = makeClaim('later', { kind: 'readWriteLock', weight: 1 })
+  const semaphore = makeClaim('later', { kind: 'semaphore', capacity: 2, weight: 1 })
+  for (const claim of [makeClaim('later'), reader, semaphore]) {
     for (const how of [TRY, QUEUE]) {
       const once = { ...claim, id: `${claim.id}-${how.enqueue}` }
       await expect(store.attempt(once, how)).rejects.toMatchObject(refused)
@@ -43,7 +43,7 @@ test('an entry of a later format is refused, and only the own entry is taken out
 
 test('an entry says its format', async () => {
   const store = openStore({ endpoints: [endpoint] })
-  await store.attempt(makeClaim({ lock: 'says' }), TRY)
+  await store.attempt(makeClaim('says'), TRY)
   const [entry] = await keys(endpoint, 'holdfast/locks/says/')
   expect(JSON.parse(entry?.value ?? '')).toMatchObject({ format: 1 })
 })

@@ -78,7 +78,7 @@ async function sessionLeftMs(endpoint: string, lock: string): Promise<number> {
 
 test('renewal counts only when a member that a quorum follows has kept the session alive', async () => {
   const { store, member, endpoint } = await open(11)
-  const claim = makeClaim({ lock: 'stalled', ttlMs: 10_000 })
+  const claim = makeClaim('stalled', { ttlMs: 10_000 })
   expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
   member.stall()
   // The stalled member is given two seconds to answer the look.
@@ -89,7 +89,7 @@ test('renewal counts only when a member that a quorum follows has kept the sessi
 
 test('session that a stalled member does not know is not lost', async () => {
   const { store, member } = await open(0)
-  const claim = makeClaim({ lock: 'unknown', ttlMs: 10_000 })
+  const claim = makeClaim('unknown', { ttlMs: 10_000 })
   expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
   member.stall()
   expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
@@ -100,7 +100,7 @@ test('renewal is in doubt when the keep-alive was answered in an older term than
   const [endpoint = ''] = cluster.endpoints
   const member = await startMember(endpoint, 11)
   const store = openStore({ endpoints: [member.endpoint] })
-  const claim = makeClaim({ lock: 'spread', ttlMs: 10_000 })
+  const claim = makeClaim('spread', { ttlMs: 10_000 })
   expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
   member.stall('keep-alives')
   const cause = expect.objectContaining({ code: 'STORE_UNAVAILABLE' })
@@ -110,7 +110,7 @@ test('renewal is in doubt when the keep-alive was answered in an older term than
 
 test('grant counts only when a member that a quorum follows has kept the session alive', async () => {
   const { store, member, endpoint } = await open(11)
-  const [first, second] = ['assured', 'assured-2'].map((lock) => makeClaim({ lock, ttlMs: 10_000 }))
+  const [first, second] = ['assured', 'assured-2'].map((lock) => makeClaim(lock, { ttlMs: 10_000 }))
   if (!first || !second) throw new Error('There are two claims.')
   expect(await store.attempt(first, QUEUE)).toMatchObject({ outcome: 'granted' })
   // The session is a second longer than its leases. Two seconds later a grant of the whole TTL

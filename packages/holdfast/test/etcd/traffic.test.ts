@@ -27,7 +27,7 @@ const open = () => openStore({ endpoints: cluster.endpoints })
 test('a pair on a free lock is two requests', async () => {
   const store = open()
   const pair = async (): Promise<void> => {
-    const claim = makeClaim({ lock: 'free' })
+    const claim = makeClaim('free')
     expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
     expect(await store.withdraw(claim)).toBe('released')
   }
@@ -43,12 +43,12 @@ test('a hand-off costs the same however many wait', async () => {
   for (const waiting of [2, 16]) {
     const lock = `crowd-${waiting}`
     const holder = open()
-    const held = makeClaim({ lock })
+    const held = makeClaim(lock)
     await holder.attempt(held, QUEUE)
     const woken: number[] = []
     for (let place = 0; place < waiting; place += 1) {
       const store = open()
-      const claim = makeClaim({ lock })
+      const claim = makeClaim(lock)
       expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'waiting' })
       store.watch(claim, (grant) => void (grant && woken.push(place)))
     }
@@ -73,9 +73,9 @@ test('a hand-off inside one client is one request', async () => {
 
 test('what is asked for in one tick is one request, and each has its own answer', async () => {
   const store = open()
-  const semaphore = makeClaim({ lock: 'turn-3', kind: 'semaphore', capacity: 2, weight: 1 })
+  const semaphore = makeClaim('turn-3', { kind: 'semaphore', capacity: 2, weight: 1 })
   expect(await store.attempt(semaphore, QUEUE)).toMatchObject({ outcome: 'granted' })
-  const claims = Array.from({ length: 20 }, (_, index) => makeClaim({ lock: `turn-${index}` }))
+  const claims = Array.from({ length: 20 }, (_, index) => makeClaim(`turn-${index}`))
   const before = await requests()
   const attempts = await Promise.allSettled(
     claims.map(async (claim) => store.attempt(claim, QUEUE)),
@@ -101,12 +101,12 @@ describe.each([
     const store = openStore({ endpoints })
     const lock = `many-${what}`
     for (let held = 0; held < holders; held += 1) {
-      expect(await store.attempt(makeClaim({ lock, ...shape }), QUEUE)).toMatchObject({
+      expect(await store.attempt(makeClaim(lock, { ...shape }), QUEUE)).toMatchObject({
         outcome: 'granted',
       })
     }
     const queue = {}
-    const claims = Array.from({ length: WAITERS }, () => makeClaim({ lock, ...shape }))
+    const claims = Array.from({ length: WAITERS }, () => makeClaim(lock, { ...shape }))
     const beat = (): Promise<unknown[]> =>
       Promise.all(claims.map(async (claim) => store.attempt(claim, { ...QUEUE, queue })))
     for (const answer of await beat()) expect(answer).toMatchObject({ outcome: 'waiting' })
@@ -124,7 +124,7 @@ test('a lock that is used again and again leaves one key behind', async () => {
   const store = open()
   const seen = new Set<string>()
   for (let round = 0; round < 5; round += 1) {
-    const claim = makeClaim({ lock: 'again' })
+    const claim = makeClaim('again')
     await store.attempt(claim, QUEUE)
     for (const { key } of await keys(cluster.endpoints[0] ?? '', 'holdfast/locks/again/'))
       seen.add(key)

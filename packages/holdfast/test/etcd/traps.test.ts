@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 const store = () => openStore({ endpoints: [endpoint] })
-const lockOf = (name: string) => ({ lock: `${name}-${process.pid}` })
+const lockOf = (name: string): string => `${name}-${process.pid}`
 
 describe('an ambiguous attempt', () => {
   test('whose answer was lost leaves no ghost, and the next one gets the lock soon', async () => {
@@ -103,7 +103,7 @@ describe('a waiter whose session ended', () => {
     const queue = async () => (await one.inspect({ prefix: 'served' }))[0]?.waiters ?? []
     await expect.poll(queue).toHaveLength(1)
     const [waiter] = await queue()
-    await endSession(endpoint, makeClaim({ lock: 'served', id: waiter?.claimId ?? '' }))
+    await endSession(endpoint, makeClaim('served', { id: waiter?.claimId ?? '' }))
     await held.release()
     expect((await waiting).held).toBe(true)
   })
@@ -205,18 +205,18 @@ test('a waiter watches only the one before it', async () => {
   const claims = stores.map(() => makeClaim(lockOf('herd')))
   const wakes = [0, 0, 0, 0]
   for (const [index, one] of stores.entries()) {
-    const claim = claims[index] ?? makeClaim()
+    const claim = claims[index] ?? makeClaim('lock')
     await one.attempt(claim, QUEUE)
     one.watch(claim, () => (wakes[index] = (wakes[index] ?? 0) + 1))
   }
-  await stores[0]?.withdraw(claims[0] ?? makeClaim())
+  await stores[0]?.withdraw(claims[0] ?? makeClaim('lock'))
   await expect.poll(() => wakes[1]).toBe(1)
   expect(wakes).toEqual([0, 1, 0, 0])
 })
 
 test('a session that ended costs nothing to those whose entries travel together with its own', async () => {
   const one = store()
-  const short = (name: string) => makeClaim({ ...lockOf(name), ttlMs: 5000 })
+  const short = (name: string) => makeClaim(lockOf(name), { ttlMs: 5000 })
   // Two sessions, of which one is ended behind the back of the store.
   const [first, other] = [short('company-1'), makeClaim(lockOf('company-2'))]
   await one.attempt(first, QUEUE)
@@ -285,12 +285,12 @@ function recordConnections(): Http2Session[] {
 
 test('a lease does not believe in more than etcd promised', async () => {
   const one = store()
-  const claim = makeClaim({ ...lockOf('promise'), ttlMs: 3000 })
+  const claim = makeClaim(lockOf('promise'), { ttlMs: 3000 })
   await one.attempt(claim, QUEUE)
   const [entry] = await keys(endpoint, `holdfast/locks/${claim.lock}/`)
   for (let round = 0; round < 25; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100))
-    const other = makeClaim({ ...lockOf('promise-2'), ttlMs: 3000 })
+    const other = makeClaim(lockOf('promise-2'), { ttlMs: 3000 })
     const granted = await one.attempt(other, QUEUE)
     const { TTL } = await ask<{ TTL: string }>(endpoint, 'lease/timetolive', { ID: entry?.lease })
     // etcd shows whole seconds, rounded down.

@@ -1,9 +1,10 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
 import { LockUsageError, UnsupportedLockError } from '../../errors.js'
 import { checkNoOptions } from '../../options/known-keys.js'
+import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
 import { assertAdopts, detachClaim, detachGrant } from '../adopt/export-and-adopt.js'
-import { runUnder } from '../nesting/run-frames.js'
+import { runUnder, type Enterable } from '../nesting/run-frames.js'
 import { Hold } from './hold.js'
 import { checkNote, type LeaseNote } from './lease-note.js'
 import { endsWithHolder } from '../release/stay-taken.js'
@@ -166,4 +167,10 @@ export class HeldLease extends Hold implements WriteLease {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.releaseQuietly()
   }
+}
+
+/** Returns a lease with the members that users do not see. Each lease of a lock has them. */
+export function asHeldLease(lease: Lease | Enterable): HeldLease {
+  invariant(lease instanceof HeldLease, 'a lease comes from a lock of this library', lease.name)
+  return lease
 }

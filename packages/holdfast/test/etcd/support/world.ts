@@ -42,10 +42,8 @@ export async function openProxy(
   return { proxy, endpoints: [`http://127.0.0.1:${proxy.port}`] }
 }
 
-export function makeClaim({
-  lock = `lock-${process.pid}`,
-  ...changes
-}: Partial<Claim> = {}): Claim {
+/** Makes a claim whose session ends soon after its holder. */
+export function makeClaim(lock: string, changes: Partial<Claim> = {}): Claim {
   return makeAnyClaim(lock, { ttlMs: 10_000, ...changes })
 }
 
@@ -157,7 +155,7 @@ export async function handOffInside(
   store: Store,
   lock: string,
 ): Promise<{ handOff(): Promise<void> }> {
-  const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
+  const [holder, waiter] = [makeClaim(lock), makeClaim(lock)]
   expect(await store.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
   expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
   const woken: unknown[] = []
@@ -189,12 +187,12 @@ export async function renewed(lease: Lease): Promise<void> {
 
 /** Outlives what a test does to the network. */
 export function longClaim(lock: string): Claim {
-  return makeClaim({ lock, ttlMs: 20_000 })
+  return makeClaim(lock, { ttlMs: 20_000 })
 }
 
 /** Outlives that, and two long waits on a slow machine. */
 export function outlasting(lock: string): Claim {
-  return makeClaim({ lock, ttlMs: 40_000 })
+  return makeClaim(lock, { ttlMs: 40_000 })
 }
 
 /**
@@ -231,10 +229,10 @@ export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promi
  */
 export async function leavesNoWord(proxy: Proxy, one: Store, holder: Store): Promise<void> {
   const lock = 'no-word'
-  await holder.attempt(makeClaim({ lock }), QUEUE)
-  const given = Array.from({ length: 5 }, () => makeClaim({ lock }))
+  await holder.attempt(makeClaim(lock), QUEUE)
+  const given = Array.from({ length: 5 }, () => makeClaim(lock))
   // The sessions are there.
-  const warm = makeClaim({ lock })
+  const warm = makeClaim(lock)
   await one.attempt(warm, QUEUE)
   await one.withdraw(warm)
   proxy.faults.replyMs = 300
@@ -244,7 +242,7 @@ export async function leavesNoWord(proxy: Proxy, one: Store, holder: Store): Pro
   await Promise.all(given.map(async (claim) => one.withdraw(claim)))
   expect(new Set((await attempts).map(({ outcome }) => outcome))).toEqual(new Set(['withdrawn']))
   proxy.heal()
-  const misshapen = makeClaim({ lock, kind: 'semaphore', capacity: 2, weight: 1 })
+  const misshapen = makeClaim(lock, { kind: 'semaphore', capacity: 2, weight: 1 })
   await expect(one.attempt(misshapen, QUEUE)).rejects.toMatchObject({ code: 'LOCK_MISMATCH' })
   expect(await one.withdraw(misshapen)).toBe('absent')
   expect(await one.attempt(misshapen, QUEUE)).toEqual({ outcome: 'withdrawn' })
@@ -253,7 +251,7 @@ export async function leavesNoWord(proxy: Proxy, one: Store, holder: Store): Pro
 /** The service grants no session as short as a waiter needs. */
 export async function waitsOnLonger(one: Store, two: Store): Promise<void> {
   const lock = 'longer'
-  const [holder, waiter] = [makeClaim({ lock, ttlMs: 30_000 }), makeClaim({ lock, ttlMs: 30_000 })]
+  const [holder, waiter] = [makeClaim(lock, { ttlMs: 30_000 }), makeClaim(lock, { ttlMs: 30_000 })]
   expect(await one.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
   expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
   const woken: unknown[] = []
@@ -263,7 +261,7 @@ export async function waitsOnLonger(one: Store, two: Store): Promise<void> {
   await expect.poll(() => woken).toMatchObject([{ ttlMs: 3000 }])
   expect(await two.renew([waiter])).toEqual([{ outcome: 'renewed' }])
   // A longer session is right for a waiter, and not for a lease: it would outlive a dead holder.
-  const short = makeClaim({ lock: 'longer-2', ttlMs: 3000 })
+  const short = makeClaim('longer-2', { ttlMs: 3000 })
   await expect(two.attempt(short, QUEUE)).rejects.toMatchObject({ code: 'STORE_CONFIG' })
   expect(await two.withdraw(waiter)).toBe('released')
 }

@@ -2,7 +2,7 @@
 import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { AttemptResult, Claim, Store } from 'holdfast/store'
-import { expect } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
 import { Proxy } from '@holdfast/servers/proxy'
 import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'
 import { startRedis, type RedisServer, type RedisServerOptions } from '@holdfast/servers/redis'
@@ -130,9 +130,8 @@ export async function holders(world: World, lock: string): Promise<(string | und
   return Promise.all(world.servers.map((_, index) => holderAt(world, index, lock)))
 }
 
-/** Waits until something is so, which must be long before any TTL has passed. */
-export async function soon(condition: () => Promise<void>): Promise<void> {
-  await expect
-    .poll(async () => condition().then(() => 'so', String), { timeout: SOON_MS, interval: 20 })
-    .toBe('so')
+/** Waits until the expectations hold, which must be long before any TTL has passed. */
+export async function soon(expectations: () => Promise<void>): Promise<void> {
+  const hold = (): Promise<true> => expectations().then(() => true)
+  await eventually('the expectations', hold, { withinMs: SOON_MS, everyMs: 20 })
 }

@@ -15,7 +15,7 @@ import {
 import { parentOf } from '../../../dist/stores/zookeeper/nodes.js'
 import { ZooKeeperSession } from '../../../dist/stores/zookeeper/session.js'
 import { childrenOf } from '../../../dist/stores/zookeeper/tree.js'
-import { after, makeClaim as makeAnyClaim } from '../../etcd/support/world.js'
+import { after } from '../../etcd/support/world.js'
 
 export {
   after,
@@ -26,6 +26,7 @@ export {
   leavesNoWord,
   waitsOnLonger,
   longClaim,
+  makeClaim,
   TRY,
   QUEUE,
   renewed,
@@ -58,10 +59,6 @@ export async function openProxy(
   const proxy = await Proxy.to(port ?? 0)
   after(() => proxy.close())
   return { proxy, connect: `127.0.0.1:${proxy.port}` }
-}
-
-export function makeClaim(lock: string, overrides: Partial<Claim> = {}): Claim {
-  return makeAnyClaim({ lock, ...overrides })
 }
 
 export function openRaw(connect: string): Promise<ZooKeeperSession> {
