@@ -12,6 +12,9 @@ export function marginMs(ttlMs: number): number {
   return ttlMs * 0.01 + 2
 }
 
+/** How long before an end it is announced: timers fire late and never early. */
+export const ANNOUNCE_EARLY_MS = 2
+
 /** The local end of a lease whose TTL started no earlier than `baseMs`. */
 export function leaseEndMs(baseMs: number, ttlMs: number): number {
   return baseMs + ttlMs - marginMs(ttlMs)

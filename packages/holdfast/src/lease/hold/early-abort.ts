@@ -5,10 +5,8 @@
  * time is compared with the deadline of then.
  */
 import type { Clock } from '../../clock/clock.js'
+import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
-
-/** Timers fire late and never early. */
-const EARLY_MS = 2
 
 export class EarlyAbort {
   readonly #clock: Clock
@@ -29,7 +27,7 @@ export class EarlyAbort {
     if (this.#isOver) return
     this.#timer?.cancel()
     const nowMs = this.#clock.monotonicMs()
-    const leftMs = this.#timeLeftMs(nowMs) - EARLY_MS
+    const leftMs = this.#timeLeftMs(nowMs) - ANNOUNCE_EARLY_MS
     this.#isOver = leftMs <= 0
     if (this.#isOver) this.#abort()
     else this.#timer = new DeadlineTimer(this.#clock, nowMs + leftMs, () => this.watch())

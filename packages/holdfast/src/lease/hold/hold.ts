@@ -11,6 +11,7 @@ import { announceLoss, announceRelease } from '../runtime/announcements.js'
 import { EarlyAbort } from './early-abort.js'
 import { channels } from '../runtime/events.js'
 import type { Enterable } from '../nesting/run-frames.js'
+import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import { LeaseSignal } from './lease-signal.js'
 import { RunningCallbacks } from './running-callbacks.js'
@@ -22,9 +23,6 @@ import type { ReleaseOutcome } from '../release/withdrawals.js'
 export interface GrantReturner {
   returnGrant(grant: Grant, nowMs: number): ReleaseOutcome
 }
-
-/** `maxHoldMs` is announced this long before it is reached: timers fire late and never early. */
-const ANNOUNCE_EARLY_MS = 2
 
 export class Hold implements Forgettable, Enterable {
   readonly token: bigint

@@ -1,32 +1,27 @@
 /**
- * Renews the grants of a client with one timer for all of them, and ends the ones that are lost.
+ * Renews the grants of a client with one timer for all of them. Notices that a lease is at risk
+ * (`risk.ts`), and that one is lost (`loss.ts`): by its deadline, or by the store's answer.
  *
  * Grants with the same TTL share a lane. A grant whose renewal is in flight or in doubt stays in
  * `#unanswered` until an answer comes. An unknown outcome keeps the old deadline, and the scheduler
  * repeats the renewal soon.
  */
 import type { Timer } from '../../clock/clock.js'
-import { LockLostError, type LockError, type LossReason } from '../../errors.js'
+import type { LockError, LossReason } from '../../errors.js'
 import type { Renewal, RenewResult } from '../../store/contract.js'
 import { isPromise } from '../../store/maybe-promise.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { outsideContext } from '../../async/async-context.js'
-import { marginMs } from '../grant/deadline.js'
-import {
-  announceLoss,
-  announceRenewal,
-  announceRisk,
-  announceSafe,
-  announceUnknownRenewal,
-} from '../runtime/announcements.js'
+import { ANNOUNCE_EARLY_MS, marginMs } from '../grant/deadline.js'
+import { announceRenewal, announceUnknownRenewal } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import type { Grant } from '../grant/grant.js'
 import { RenewalLane } from '../grant/renewal-lane.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Withdrawals } from '../release/withdrawals.js'
+import { endLost } from './loss.js'
+import { noteRisk, noteSafe, riskMs } from './risk.js'
 
-/** How long before the deadline a loss is announced: timers fire late and never early. */
-const ANNOUNCE_EARLY_MS = 2
 /** An unanswered renewal is sent again after a sixth of the TTL, and after this time at most. */
 const LONGEST_RETRY_MS = 5000
 /** While a grant is held, the clocks are compared at least this often. */
@@ -84,24 +79,11 @@ export class RenewalScheduler {
     grant.lane?.remove(grant)
   }
 
-  /**
-   * Ends a grant against its holder's will, for the holder and the queue. A stolen grant is
-   * withdrawn when its holder lets go.
-   */
+  /** Ends a grant against its holder's will: see `endLost`. */
   lose(grant: Grant, reason: LossReason, stealReason?: string): void {
     if (!grant.isOpen) return
-    const wasAnnounced = grant.state === 'overstayed'
-    grant.state = 'lost'
     this.remove(grant)
-    const { claim } = grant
-    if (reason !== 'stolen') this.#withdrawals.inBackground(claim)
-    const { store, clock } = this.#runtime
-    if (!wasAnnounced)
-      announceLoss(this.#runtime, claim, reason, clock.monotonicMs() - grant.grantedMs)
-    grant.holder?.onLoss(
-      new LockLostError(reason, { lock: claim.lock, store: store.name, stealReason }),
-    )
-    grant.queue?.onLoss(grant)
+    endLost(this.#runtime, this.#withdrawals, grant, reason, stealReason)
   }
 
   /** Lets a grant run out: from now on only its deadline is watched. */
@@ -178,7 +160,7 @@ export class RenewalScheduler {
     const due: Grant[] = []
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      if (riskMs(grant) <= nowMs) this.#noteRisk(grant, grant.deadlineMs - nowMs)
+      if (riskMs(grant) <= nowMs) noteRisk(this.#runtime, grant, nowMs)
       if (grant.retryAtMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
@@ -199,13 +181,6 @@ export class RenewalScheduler {
     this.remove(grant)
     this.add(grant)
     return true
-  }
-
-  /** A loss is announced instead where the deadline is that near. */
-  #noteRisk(grant: Grant, remainingMs: number): void {
-    if (remainingMs <= ANNOUNCE_EARLY_MS) return
-    grant.isAtRisk = true
-    announceRisk(this.#runtime, grant.claim, remainingMs)
   }
 
   #clocksMoved(offsetMs: number): boolean {
@@ -290,10 +265,7 @@ export class RenewalScheduler {
       grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
       this.remove(grant)
       this.add(grant)
-      if (grant.isAtRisk) {
-        grant.isAtRisk = false
-        announceSafe(this.#runtime, grant.claim, grant.deadlineMs - clock.monotonicMs())
-      }
+      if (grant.isAtRisk) noteSafe(this.#runtime, grant, clock.monotonicMs())
       if (channels.renewed.hasSubscribers)
         announceRenewal(this.#runtime, grant.claim, clock.monotonicMs() - sent.sentMs)
       return
@@ -304,11 +276,6 @@ export class RenewalScheduler {
     grant.unanswered ??= this.#unanswered.add(grant)
     this.#wakeBy(grant.retryAtMs)
   }
-}
-
-/** Returns when an unanswered renewal becomes a risk that is not announced yet. */
-function riskMs({ isAtRisk, deadlineMs, ttlMs }: Grant): number {
-  return isAtRisk ? Infinity : deadlineMs - ttlMs / 2
 }
 
 function renewalOf(grant: Grant): Renewal {

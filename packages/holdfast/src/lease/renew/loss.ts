@@ -1,0 +1,29 @@
+/** The loss of a lease: its grant ends against its holder's will. */
+import { LockLostError, type LossReason } from '../../errors.js'
+import type { Grant } from '../grant/grant.js'
+import type { Withdrawals } from '../release/withdrawals.js'
+import { announceLoss } from '../runtime/announcements.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+/**
+ * Ends a grant for its holder and its queue. The client withdraws the claim in the background. A
+ * stolen one it withdraws when the holder lets go.
+ */
+export function endLost(
+  runtime: Runtime,
+  withdrawals: Withdrawals,
+  grant: Grant,
+  reason: LossReason,
+  stealReason: string | undefined,
+): void {
+  const wasAnnounced = grant.state === 'overstayed'
+  grant.state = 'lost'
+  const { claim } = grant
+  if (reason !== 'stolen') withdrawals.inBackground(claim)
+  const { store, clock } = runtime
+  if (!wasAnnounced) announceLoss(runtime, claim, reason, clock.monotonicMs() - grant.grantedMs)
+  grant.holder?.onLoss(
+    new LockLostError(reason, { lock: claim.lock, store: store.name, stealReason }),
+  )
+  grant.queue?.onLoss(grant)
+}

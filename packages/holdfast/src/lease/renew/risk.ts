@@ -1,0 +1,27 @@
+/**
+ * A lease at risk: it has used up half its TTL, and its renewal is unanswered. A renewal that gets
+ * through ends the risk.
+ */
+import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
+import type { Grant } from '../grant/grant.js'
+import { announceRisk, announceSafe } from '../runtime/announcements.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+/** Returns when an unanswered renewal becomes a risk that is not announced yet. */
+export function riskMs({ isAtRisk, deadlineMs, ttlMs }: Grant): number {
+  return isAtRisk ? Infinity : deadlineMs - ttlMs / 2
+}
+
+/** Announces the risk. Where the deadline is near, the loss is announced instead. */
+export function noteRisk(runtime: Runtime, grant: Grant, nowMs: number): void {
+  const remainingMs = grant.deadlineMs - nowMs
+  if (remainingMs <= ANNOUNCE_EARLY_MS) return
+  grant.isAtRisk = true
+  announceRisk(runtime, grant.claim, remainingMs)
+}
+
+/** Ends the risk: a renewal got through. */
+export function noteSafe(runtime: Runtime, grant: Grant, nowMs: number): void {
+  grant.isAtRisk = false
+  announceSafe(runtime, grant.claim, grant.deadlineMs - nowMs)
+}
