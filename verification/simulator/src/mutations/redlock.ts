@@ -41,7 +41,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'stores/redis/store.js',
-        find: 'this.#inDoubt.add(claim);\n        throw inDoubt(claim.lock);',
+        find: 'this.#lateRequests.add(claim);\n        throw inDoubt(claim.lock);',
         replace: 'throw inDoubt(claim.lock);',
       },
     ],
@@ -54,7 +54,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'stores/redis/store.js',
-        find: 'this.#inDoubt.add(claim);\n            throw error;',
+        find: 'this.#lateRequests.add(claim);\n            throw error;',
         replace: 'throw error;',
       },
     ],
