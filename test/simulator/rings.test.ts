@@ -5,8 +5,8 @@ import { firstSeed, isFull } from '../support/plan.js'
 
 const SEEDS = isFull() ? 300 : 30
 const FIRST_SEED = firstSeed(SEEDS)
-/** A rare moment shows in one seed of a hundred. */
-const MOST_SEEDS = 600
+/** A rare moment shows in one seed of three hundred. */
+const MOST_SEEDS = 1500
 
 describe('the real runtime', () => {
   test.each(RING_STORES)(
@@ -37,7 +37,7 @@ describe('a runtime that is broken on purpose', () => {
     async (_name, mutation) => {
       const runtime = await mutated(mutation)
       const { failed } = await exploreRings({
-        store: 'memory',
+        store: mutation.store ?? 'memory',
         firstSeed: 1,
         seeds: MOST_SEEDS,
         runtime,

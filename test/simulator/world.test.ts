@@ -1,5 +1,5 @@
 /** The modelled world: time, clocks, processes and the network behave as their comments say. */
-import { Agenda, Link, MachineClock, Process } from '@holdfast/simulator'
+import { Agenda, drawMoments, Link, MachineClock, Process } from '@holdfast/simulator'
 import { Dice } from '@holdfast/workload'
 import { describe, expect, test } from 'vitest'
 
@@ -42,6 +42,19 @@ describe('the agenda', () => {
     agenda.at(1, () => seen.push('next'))
     await runTo(agenda, 2)
     expect(seen).toEqual(['settled', 'next'])
+  })
+
+  test('runs the end of a tick before events that fell due during the tick', async () => {
+    const agenda = new Agenda(() => 2)
+    const seen: string[] = []
+    agenda.at(1, () => {
+      agenda.passMoment()
+      seen.push(`tick until ${agenda.nowMs}`)
+      agenda.afterEvent(() => seen.push('end of tick'))
+    })
+    agenda.at(2, () => seen.push(`next at ${agenda.nowMs}`))
+    await runTo(agenda, 10)
+    expect(seen).toEqual(['tick until 3', 'end of tick', 'next at 3'])
   })
 })
 
@@ -86,6 +99,30 @@ describe('a process', () => {
     expect(seen).toEqual([])
     await runTo(agenda, 600)
     expect(seen).toEqual(['look at 500', 'timer', 'message'])
+  })
+
+  test('reads a later time each time it looks at a clock', () => {
+    const process = newProcess(new Agenda(drawMoments(1)))
+    const readings = Array.from({ length: 10 }, () => process.monotonicMs())
+    expect(readings).toEqual([...new Set(readings)].toSorted((a, b) => a - b))
+    expect(readings.at(-1)).toBeLessThan(1)
+  })
+
+  test('has timers that fire up to a millisecond early, and some milliseconds late', async () => {
+    const agenda = new Agenda()
+    const process = newProcess(agenda)
+    const offMs: number[] = []
+    for (let nth = 0; nth < 300; nth += 1) {
+      agenda.at(nth * 0.37, () => {
+        const dueMs = agenda.nowMs + 50
+        process.timer(50, () => offMs.push(agenda.nowMs - dueMs))
+      })
+    }
+    await runTo(agenda, 1000)
+    expect(offMs).toHaveLength(300)
+    expect(Math.min(...offMs)).toBeGreaterThan(-1)
+    expect(Math.min(...offMs)).toBeLessThan(-0.5)
+    expect(Math.max(...offMs)).toBeGreaterThan(0.2)
   })
 
   test('that slept with its machine has its timers later', async () => {

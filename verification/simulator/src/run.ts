@@ -15,6 +15,7 @@ import { Claimants } from './workload/claimants.js'
 import { FencedCounters } from './workload/fenced-counter.js'
 import { Agenda } from './world/agenda.js'
 import { MachineClock } from './world/machine-clock.js'
+import { drawMoments } from './world/moments.js'
 
 /**
  * After arrivals stopped and faults healed, every waiter must be served within this time.
@@ -58,7 +59,7 @@ export interface Outcome {
 }
 
 export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promise<Outcome> {
-  const agenda = new Agenda()
+  const agenda = new Agenda(drawMoments(plan.seed))
   const clocks = plan.serverClocks.map((errors) => new MachineClock(agenda, errors))
   const server = makeService(plan.store, agenda, clocks, runtime)
   const { truth } = server

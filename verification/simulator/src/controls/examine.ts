@@ -9,6 +9,7 @@ import { Chronicle } from '../workload/chronicle.js'
 import { FencedCounters } from '../workload/fenced-counter.js'
 import { Agenda } from '../world/agenda.js'
 import { MachineClock } from '../world/machine-clock.js'
+import { drawMoments } from '../world/moments.js'
 import type { ControlCase } from './case.js'
 import { RedisServer } from './redis-server.js'
 import { ControlSite, LOCK, type ControlGround } from './site.js'
@@ -28,7 +29,7 @@ export async function examineControl(
   create: Control['create'],
   plan: ControlCase,
 ): Promise<ControlOutcome> {
-  const agenda = new Agenda()
+  const agenda = new Agenda(drawMoments(plan.seed))
   const server = new RedisServer(agenda, new MachineClock(agenda, plan.serverClock))
   const circumstances = { closing: false, breach: () => undefined }
   const chronicle = new Chronicle(agenda)

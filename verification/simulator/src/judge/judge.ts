@@ -77,10 +77,11 @@ function truthEvent(hold: ServerHold): HistoryEvent {
  * Claims of their own are served strictly in order, and so is a strict lock in any case. A lease
  * that is handed on inside a cohort may overtake. A row of them is bound in either.
  */
-function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[] {
+function overtakings({ events, claimants, serverHolds }: Outcome, inOrder: boolean): Finding[] {
   const mayPass = ({ f, type, key, token, claim = '' }: HistoryEvent): boolean =>
     f === 'acquire' && type === 'ok' && key !== STRICT && !claimants.isOwn(claim, token)
-  const ordered = inOrder ? withoutWaits(events, mayPass) : []
+  const granted = new Set(serverHolds.map(({ claimId }) => claimId))
+  const ordered = inOrder ? withoutWaits(events, mayPass, granted) : []
   const unordered = events.filter(({ f }) => f !== 'enqueued')
   return [
     ...checkHistory(ordered, {
@@ -91,13 +92,14 @@ function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[
 }
 
 /**
- * The events without the grants that are named, and without the places in the queue that those
- * callers had: a claim that was stolen or lost before it was handed out is made again behind the
- * others.
+ * Returns the events without the grants that are named, and without the places in the queue that
+ * those callers had. A place also ends when the server grants its claim. If that grant is stolen or
+ * lost before it is handed out, the caller queues again behind the others, with another claim.
  */
 function withoutWaits(
   events: readonly HistoryEvent[],
   leftOut: (event: HistoryEvent) => boolean,
+  granted: ReadonlySet<string>,
 ): HistoryEvent[] {
   const kept = new Set(events)
   const places = new Map<string, HistoryEvent>()
@@ -108,9 +110,10 @@ function withoutWaits(
     if (f !== 'acquire') continue
     const place = places.get(caller)
     places.delete(caller)
-    if (type !== 'ok' || !leftOut(event)) continue
-    kept.delete(event)
-    if (place) kept.delete(place)
+    const isLeftOut = type === 'ok' && leftOut(event)
+    if (isLeftOut) kept.delete(event)
+    const isPlaceUsed = place?.claim !== event.claim && granted.has(place?.claim ?? '')
+    if (place && (isLeftOut || isPlaceUsed)) kept.delete(place)
   }
   return [...kept]
 }

@@ -1,10 +1,13 @@
 /** Mutations of the detector. The cases with rings catch them. */
 import type { Edit } from '../mutations/mutation.js'
+import type { StoreName } from '../server/models.js'
 
 export interface RingMutation {
   readonly name: string
   readonly breaks: string
   readonly edits: readonly Edit[]
+  /** The store model under which it shows soonest; `memory` where none is named. */
+  readonly store?: StoreName
   /** What the judge finds. */
   readonly as: string
 }
@@ -23,6 +26,7 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
     name: 'seen-once',
     breaks: 'Nothing is reported that was no deadlock at one instant',
     edits: [{ file: DETECTOR, find: NAMED, replace: 'deadlock' }],
+    store: 'poll',
     as: 'true-report',
   },
   {
@@ -30,6 +34,19 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
     breaks: 'One wait of a ring fails',
     edits: [{ file: DETECTOR, find: 'deadlock.victim.id === nested.id', replace: 'true' }],
     as: 'one-victim',
+  },
+  {
+    name: 'two-readings',
+    breaks: 'A wait that is not due yet is looked for later, whenever its timer fires',
+    edits: [
+      {
+        file: DETECTOR,
+        find: 'this.#arm(this.#nextDueMs(startMs));',
+        replace: 'this.#arm(this.#nextDueMs(clock.monotonicMs()));',
+      },
+    ],
+    store: 'poll',
+    as: 'liveness',
   },
   {
     name: 'no-weights',

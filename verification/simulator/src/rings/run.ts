@@ -12,6 +12,7 @@ import { Claimants } from '../workload/claimants.js'
 import { Agenda } from '../world/agenda.js'
 import { Link } from '../world/link.js'
 import { MachineClock } from '../world/machine-clock.js'
+import { drawMoments } from '../world/moments.js'
 import { Process } from '../world/process.js'
 import type { Nest, RingActor, RingCase, Take } from './case.js'
 import { Waits } from './waits.js'
@@ -38,7 +39,7 @@ export async function runRings(
   plan: RingCase,
   runtime: Runtime = realRuntime,
 ): Promise<RingOutcome> {
-  const agenda = new Agenda()
+  const agenda = new Agenda(drawMoments(plan.seed))
   const clock = new MachineClock(agenda, plan.serverClock)
   const service = makeService(plan.store, agenda, [clock], runtime)
   const world: World = { plan, runtime, agenda, service, waits: new Waits(agenda), closing: false }

@@ -51,7 +51,7 @@ export class Host {
   resume(): void {
     if (this.#state !== 'stopped') return
     this.#state = 'runs'
-    for (const handle of this.#backlog.splice(0)) this.#agenda.after(0, handle)
+    for (const handle of this.#backlog.splice(0)) this.#agenda.afterEvent(handle)
   }
 
   /** It dies: what it had not handled yet is gone. */

@@ -59,30 +59,31 @@ export function makeService(
   }
   const [clock] = clocks as [MachineClock]
   if (name === 'redis') return redis(clock)
-  return new Server(agenda, clock, storeModel(name, runtime), new Truth(agenda, clock))
+  return new Server(agenda, clock, storeModel(name, agenda, runtime), new Truth(agenda, clock))
 }
 
 /** With a network in front, more withdrawn claims have to be remembered than within one process. */
 const TOMBSTONES_PER_LOCK = 10_000
 
-function storeModel(name: 'memory' | 'wall' | 'poll', runtime: Runtime): StoreModel {
+function storeModel(
+  name: 'memory' | 'wall' | 'poll',
+  agenda: Agenda,
+  runtime: Runtime,
+): StoreModel {
   return (machine) => {
-    const clock = name === 'wall' ? wallTime(machine) : machineTime(machine)
+    const clock = serverTime(agenda, machine, name === 'wall' ? 'wallMs' : 'monotonicMs')
     const store = runtime.memoryStore({ clock, tombstonesPerLock: TOMBSTONES_PER_LOCK })
     return name === 'poll' ? withoutWakeUps(store) : store
   }
 }
 
-function machineTime(machine: MachineClock): Clock {
-  return {
-    monotonicMs: () => machine.monotonicMs(),
-    wallMs: () => machine.wallMs(),
-    timer: noTimer,
+/** @param by the clock of the machine that ends leases */
+function serverTime(agenda: Agenda, machine: MachineClock, by: 'monotonicMs' | 'wallMs'): Clock {
+  const read = (which: 'monotonicMs' | 'wallMs'): number => {
+    agenda.passMoment()
+    return machine[which]()
   }
-}
-
-function wallTime(machine: MachineClock): Clock {
-  return { monotonicMs: () => machine.wallMs(), wallMs: () => machine.wallMs(), timer: noTimer }
+  return { monotonicMs: () => read(by), wallMs: () => read('wallMs'), timer: noTimer }
 }
 
 function noTimer(): never {

@@ -3,7 +3,7 @@
  *
  * Time is the true time of the modelled world, in milliseconds; a process inside reads it only
  * through its own clock. What one event makes ready (promise callbacks, and what they make
- * ready in turn) runs before the next one.
+ * ready in turn) runs before the next one. That takes a moment for each reading of a clock.
  */
 
 export interface Appointment {
@@ -18,9 +18,17 @@ interface Entry extends Appointment {
 
 export class Agenda {
   #nowMs = 0
+  /** When the present event was due. */
+  #eventMs = 0
   #order = 0
   #fired = 0
   readonly #heap: Entry[] = []
+  readonly #momentMs: () => number
+
+  /** @param momentMs returns how long it takes until a program has read a clock */
+  constructor(momentMs: () => number = () => 0) {
+    this.#momentMs = momentMs
+  }
 
   get nowMs(): number {
     return this.#nowMs
@@ -31,11 +39,29 @@ export class Agenda {
     return this.#fired
   }
 
+  /** A program is about to read a clock: a moment passes. */
+  passMoment(): void {
+    this.#nowMs += this.#momentMs()
+  }
+
   /** What is due at the same time happens in the order in which it was entered. */
   at(timeMs: number, fire: () => void): Appointment {
+    return this.#enter(Math.max(timeMs, this.#nowMs), fire)
+  }
+
+  after(delayMs: number, fire: () => void): Appointment {
+    return this.at(this.#nowMs + delayMs, fire)
+  }
+
+  /** Right after the present event, also if others fell due in the moments that it took. */
+  afterEvent(fire: () => void): Appointment {
+    return this.#enter(this.#eventMs, fire)
+  }
+
+  #enter(dueMs: number, fire: () => void): Appointment {
     this.#order += 1
     const entry: Entry = {
-      dueMs: Math.max(timeMs, this.#nowMs),
+      dueMs,
       order: this.#order,
       fire,
       // A cancelled entry stays in the heap until its time comes; taking it out would cost a
@@ -44,10 +70,6 @@ export class Agenda {
     }
     push(this.#heap, entry)
     return entry
-  }
-
-  after(delayMs: number, fire: () => void): Appointment {
-    return this.at(this.#nowMs + delayMs, fire)
   }
 
   /**
@@ -61,7 +83,8 @@ export class Agenda {
         this.#nowMs = Math.max(this.#nowMs, untilMs)
         return
       }
-      this.#nowMs = next.dueMs
+      this.#eventMs = next.dueMs
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs)
       this.#fired += 1
       next.fire?.()
       await drain()

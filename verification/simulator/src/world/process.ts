@@ -57,18 +57,23 @@ export class Process implements Clock {
   }
 
   monotonicMs(): number {
+    this.#agenda.passMoment()
     return this.machine.monotonicMs()
   }
 
   wallMs(): number {
+    this.#agenda.passMoment()
     return this.machine.wallMs()
   }
 
-  /** Like Node's: whole milliseconds, at least one, never early and now and then late. */
+  /**
+   * Like Node's: whole milliseconds, at least one, now and then late. Node counts them from the
+   * last whole millisecond, so that a timer may fire a moment early.
+   */
   timer(delayMs: number, fire: () => void): Timer {
     const waitMs = Math.max(1, Math.ceil(Math.min(delayMs, 2 ** 31 - 1)))
     const timer: LocalTimer = {
-      dueMs: this.monotonicMs() + waitMs + this.#dice.exponential(0.2, 3),
+      dueMs: Math.floor(this.machine.monotonicMs()) + waitMs + this.#dice.exponential(0.2, 3),
       fire,
       cancel: () => (timer.fire = undefined),
     }
@@ -78,7 +83,7 @@ export class Process implements Clock {
 
   /** At the end of this tick; a stop or a kill may come in between. */
   atTickEnd(work: () => void): void {
-    this.#agenda.after(0, () => this.receive(work))
+    this.#agenda.afterEvent(() => this.receive(work))
   }
 
   /** A message from outside arrives. */
@@ -103,8 +108,8 @@ export class Process implements Clock {
     this.onWake()
     // Each in a tick of its own, so that promises settle in between; a second stop catches what is
     // left.
-    for (const timer of late) this.#arm(timer)
-    for (const handle of inbox) this.#agenda.after(0, () => this.receive(handle))
+    for (const timer of late) this.#agenda.afterEvent(() => this.#due(timer))
+    for (const handle of inbox) this.#agenda.afterEvent(() => this.receive(handle))
   }
 
   kill(): void {
@@ -121,7 +126,7 @@ export class Process implements Clock {
     if (!timer.fire || this.#state === 'killed') return
     if (this.#state === 'stopped') this.#late.push(timer)
     // The machine slept meanwhile, and its monotonic clock with it.
-    else if (this.monotonicMs() < timer.dueMs - ROUNDING_MS) this.#arm(timer)
+    else if (this.machine.monotonicMs() < timer.dueMs - ROUNDING_MS) this.#arm(timer)
     else timer.fire()
   }
 }
