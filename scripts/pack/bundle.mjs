@@ -1,6 +1,7 @@
 /** Bundles built ES modules into few CommonJS files. */
 import { transform } from 'esbuild'
 import { rollup } from 'rollup'
+import { breakLines } from './lines.mjs'
 
 /**
  * @param {object} terms
@@ -38,13 +39,19 @@ export async function bundle({ target, input, external, resolve = {}, core }) {
 }
 
 /**
- * Comments are two fifths of the code, and the declarations keep those that users read. Lines stay
- * short enough for the position in a stack trace to mean something.
+ * Comments are two fifths of the code, and the declarations keep those that users read. Built-in
+ * modules are not required: a bundler that makes ES modules cannot turn that into an import.
  */
 const compact = {
   name: 'compact',
-  renderChunk: (code) =>
-    transform(code, { minify: true, format: 'cjs', lineLimit: 100, legalComments: 'none' }),
+  async renderChunk(source) {
+    const code = source.replaceAll(
+      /\brequire\('(node:[\w/]+)'\)/g,
+      "process.getBuiltinModule('$1')",
+    )
+    const options = { minify: true, format: 'cjs', legalComments: 'none' }
+    return breakLines((await transform(code, options)).code)
+  },
 }
 
 function refuseWarning(warning) {
