@@ -1,17 +1,14 @@
-// A tour of what a lock can do beside `run`, on a folder or on a server:
-// node examples/tour.mjs /tmp/tour, or node examples/tour.mjs redis://localhost
-import { join } from 'node:path'
+// A tour of what a lock can do beside `run`, on any store:
+// node --expose-gc examples/tour.mjs embedded:/tmp/tour, or redis://localhost
 import { setTimeout as pause } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { createLocks, onLockEvent } from 'holdfast'
 import { openStore } from 'holdfast/url'
 
-const [where = '.'] = process.argv.slice(2)
-const url = /^\w+:/.test(where) ? where : `embedded:${join(where, 'locks')}`
-const store = await openStore(url)
+const store = await openStore(process.argv[2])
 const locks = createLocks(store, { label: 'tour', namespace: `tour-${process.pid}` })
 const show = (what, ...values) => console.log(`${what}:`, ...values)
+const next = (event) => new Promise((resolve) => void onLockEvent(event, resolve))
+const failure = (promise) => promise.catch((error) => error)
 
 show('the store answers', (await locks.ping()).latencyMs > 0)
 
@@ -23,66 +20,50 @@ await lease.ensure(8_000) // before a step that must not be interrupted
 show('a long step is safe', lease.remainingMs > 8_000)
 show('in a log', Object.keys(JSON.parse(JSON.stringify(lease))).join())
 
-// Another process continues under the same token.
+// Another process continues under the same token. A third one has only a handle.
 const handle = await lease.export()
 await locks.renewHandle(handle)
 const adopted = await order.adopt(handle)
-show('adopted with its token', adopted.token === lease.token, await adopted.release())
+show('passed on', adopted.token === lease.token, await locks.releaseHandle(await adopted.export()))
 
 // A run that does not wait for the answer to its release.
-const next = (event) => new Promise((resolve) => void onLockEvent(event, resolve))
 const released = next('released')
 await locks.mutex('quick').run(() => 'sent', { awaitRelease: false })
 show('released behind the run', (await released).outcome)
 
-// The answer to a renewal is late: the lease is at risk, and safe when it comes.
+// Renewals are answered late: the lease is at risk, and then safe. A lost handle is announced.
 const renew = store.renew.bind(store)
 store.renew = (...renewals) => pause(1_500).then(() => renew(...renewals))
-const slow = await locks.mutex('slow').acquire({ ttlMs: 6_000 })
-const answers = ['at-risk', 'safe'].map(next)
-await pause(4_000)
-show('at risk', (await answers[0]).lock === slow.name)
-show('safe again', (await answers[1]).lock === slow.name, await slow.release())
+setInterval(() => void globalThis.gc?.(), 50).unref()
+const events = Promise.all(['at-risk', 'safe', 'forgotten'].map(next))
+await locks.mutex('lost').acquire({ ttlMs: 6_000, renew: false })
+await locks.mutex('slow').run(() => pause(4_000), { ttlMs: 6_000 })
+show('at risk, safe, forgotten', ...(await events).map(({ lock }) => lock.split(':')[1]))
 store.renew = renew
-
-// A lease whose handle is gone is announced, and kept.
-setFlagsFromString('--expose-gc')
-const forgotten = next('forgotten')
-await locks.mutex('lost').acquire({ ttlMs: 6_000 })
-const collectGarbage = runInNewContext('gc')
-const collecting = setInterval(() => collectGarbage(), 50)
-show('forgotten', (await forgotten).lock.split(':').at(-1))
-clearInterval(collecting)
 
 // A signal that leaves time to stop while the lock is still held.
 const print = await order.acquire({ ttlMs: 1_000, renew: false, abortBeforeMs: 300 })
-const stopped = await pause(5_000, 'late', print).catch(({ cause }) => cause.name)
-show('stop in time', stopped, print.held, await print.release())
+const { cause } = await failure(pause(5_000, 'late', { signal: print.signal }))
+show('stop in time', cause.name, print.held, await print.release())
 
 // Code deep inside finds the lease that it runs under.
-await order.run((own) =>
-  show('found', locks.current('order') === own, locks.assertHeld('order').held),
-)
+await order.run(() => show('found', locks.current('order') === locks.assertHeld('order')))
 
 // Two replicas whose clocks differ work once in a tick.
 const tick = () => locks.oncePerTick('report', () => 'made', { atLeastMs: 2_000 })
 show('first replica', (await tick()).value)
 show('second replica', (await tick()).holder.owner.label)
-await locks.mutex('invoice').run(() => 'sent', { atLeastMs: 2_000 })
-const late = await locks
-  .mutex('invoice')
-  .acquire({ waitMs: 1_000 })
-  .catch((error) => error)
+const invoice = locks.mutex('invoice')
+await invoice.run(() => 'sent', { atLeastMs: 2_000 })
+const late = await failure(invoice.acquire({ waitMs: 1_000 }))
 show('still taken', late.code, late.holders[0].owner.label)
 
 // The leader works, and any process sees it.
 const election = locks.election('scheduler')
-async function firstToken() {
-  for await (const { leader, token } of election.observe()) if (leader) return token
-  return undefined
-}
-const seen = firstToken()
-show('leader seen', await election.lead(async ({ token }) => token === (await seen)))
+await election.lead(async ({ token }) => {
+  for await (const seen of election.observe()) if (seen.token === token) break
+  show('leader seen', election.isLeader)
+})
 
 // A rolling deploy from two permits to four.
 const before = await locks.semaphore('gpu', { permits: 2 }).acquire({ weight: 2 })
@@ -91,15 +72,12 @@ show('no third permit yet', (await gpu.inspect()).freePermits, await before.rele
 show('all four later', await gpu.run(({ held }) => held, { weight: 4 }))
 
 // A queue that is full, and two runs that wait for each other.
-async function settle(calls) {
-  const ends = await Promise.allSettled(calls)
-  show('ended', ...ends.map(({ value, reason }) => value ?? reason.code).toSorted())
-}
 const short = locks.mutex('short', { maxWaiters: 1 })
 const busy = await short.acquire()
-setTimeout(() => void busy.release(), 50)
-await settle([short.run(() => 'served'), short.run(() => 'served')])
+const waiting = short.run(() => 'served')
+show('full', (await failure(short.acquire())).code, await busy.release(), await waiting)
 const both = (one, other) => one.run(() => pause(50).then(() => other.run(() => 'done')))
 const [a, b] = [locks.mutex('a'), locks.mutex('b')]
-await settle([both(a, b), both(b, a)])
+const ends = await Promise.all([failure(both(a, b)), failure(both(b, a))])
+show('each waits for the other', ...ends.map((end) => end.code ?? end).toSorted())
 await locks.close() // and with them the store and its client
