@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { BUILD } from './files.mjs'
 import { report, run } from './run.mjs'
 
-const MOST_BYTES = 1_010_000
+const MOST_BYTES = 1_000_000
 const MOST_FILES = 300
 /** Of `import { createLocks } from 'holdfast'`, minified and gzipped. */
 const MOST_CORE_BYTES = 36_000

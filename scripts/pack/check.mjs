@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkBudgets } from './budgets.mjs'
+import { checkBundlers } from './bundlers.mjs'
 import { checkLints } from './lints.mjs'
 import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
@@ -23,6 +24,7 @@ try {
   await checkBudgets()
   await checkLints(tarballs)
   const project = await checkModuleSystems(folder, tarballs)
+  await checkBundlers(folder, tarballs)
   await checkReadmes(project)
   await checkRuntimes(folder, tarballs, isQuick ? ['memory'] : undefined)
   if (!isQuick) {

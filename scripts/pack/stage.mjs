@@ -6,7 +6,7 @@
  * exports the same objects. The command of `holdfast` runs on the same files as its library.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { bundle } from './bundle.mjs'
 import { copyDeclarations } from './declarations.mjs'
 import { BUILD, ROOT, readJson, writeJson } from './files.mjs'
@@ -24,9 +24,12 @@ export async function stageLibrary() {
     changes: { bin: { holdfast: 'bin/holdfast.cjs' }, man: 'dist/holdfast.1' },
   })
   // `dist/run.cjs` is the small file of `holdfast run`; the other commands share the library.
-  for (const path of ['bin', 'schema', 'dist/run.cjs', 'dist/holdfast.1']) {
+  for (const path of ['bin', 'dist/run.cjs', 'dist/holdfast.1']) {
     cpSync(join(COMMAND, path), join(target, path), { recursive: true })
   }
+  const schema = 'schema/output.v1.json'
+  mkdirSync(join(target, dirname(schema)))
+  writeFileSync(join(target, schema), JSON.stringify(readJson(join(COMMAND, schema))))
   return target
 }
 

@@ -4,7 +4,7 @@ import { memoryStore } from 'holdfast/memory'
 
 const traceAcquires = process.argv[2] === 'trace'
 const store = memoryStore()
-const locks = createLocks(store, { ttlMs: 900, traceAcquires })
+const locks = createLocks(store, { ttlMs: 3000, traceAcquires })
 const OTHERS = ['fixed', 'limited', 'overstayed']
 const events = []
 const warnings = []
