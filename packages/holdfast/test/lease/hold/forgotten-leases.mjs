@@ -24,13 +24,13 @@ async function forgetLeases() {
   await (await locks.mutex('released').acquire()).release()
   await locks.mutex('fixed').acquire({ renew: false, ttlMs: 6000 })
   await locks.mutex('limited').acquire({ maxHoldMs: 60_000 })
-  await locks.mutex('overstayed').acquire({ maxHoldMs: 1200 })
+  await locks.mutex('overstayed').acquire({ ttlMs: 1500, maxHoldMs: 1200 })
   void locks.mutex('run').run(() => new Promise(() => undefined))
   void (await locks.mutex('inner run').acquire()).run(() => new Promise(() => undefined))
 }
 await forgetLeases()
 const untilMs = Date.now() + 10_000
-while (Date.now() < untilMs && (events.length < 5 || Date.now() < untilMs - 8500)) {
+while (Date.now() < untilMs && (events.length < 5 || Date.now() < untilMs - 6500)) {
   await new Promise((resolve) => setTimeout(resolve, 20))
   globalThis.gc()
 }
