@@ -248,8 +248,7 @@ export class Acquirer {
     const terms = {
       enqueue: false,
       renews: this.#settings.renew,
-      attemptOptions: () => ({ enqueue: false, tokens: 1 }),
-      localWaiters: 0,
+      attemptTerms: () => ({ options: { enqueue: false, tokens: 1 }, localWaiters: 0 }),
     }
     try {
       const found = startClaim(this.#client, this.#template, terms, { done })

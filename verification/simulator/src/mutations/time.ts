@@ -42,8 +42,13 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'termsOfAnswer(result, sent, ',
-        replace: `termsOfAnswer(result, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
+        find: 'termsOfFoundGrant(result, sent, ',
+        replace: `termsOfFoundGrant(result, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
+      },
+      {
+        file: 'lease/claim/pending-claim.js',
+        find: 'baseMs: sent.sentMs, offsetMs: sent.offsetMs',
+        replace: `baseMs: ${NOW_IN_CLAIM}, offsetMs: sent.offsetMs`,
       },
     ],
   },
@@ -63,9 +68,9 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'An answer that reports an existing grant does not restart its clock',
     edits: [
       {
-        file: 'lease/claim/claim-state.js',
-        find: 'if (!granted.alreadyGranted)\n        return { token',
-        replace: 'return { token',
+        file: 'lease/claim/pending-claim.js',
+        find: 'result.alreadyGranted',
+        replace: 'false',
       },
     ],
   },

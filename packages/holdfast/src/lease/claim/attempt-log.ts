@@ -8,7 +8,7 @@ import type { Runtime } from '../runtime/runtime.js'
 export class AttemptLog {
   readonly #runtime: Runtime
   /** When the latest attempt left. */
-  #sentMs = -Infinity
+  #sentMs: number
   /** When the latest answered attempt left. */
   #answeredMs = -Infinity
   /** When the earliest attempt left that is unanswered, and no later one was answered. */
@@ -18,8 +18,11 @@ export class AttemptLog {
   /** From the first attempt that found no store until one is answered. Only the log changes it. */
   outage: Outage | undefined
 
-  constructor(runtime: Runtime) {
+  /** @param unansweredMs when an attempt left that is unanswered, if there is one */
+  constructor(runtime: Runtime, unansweredMs: number | undefined) {
     this.#runtime = runtime
+    this.#sentMs = unansweredMs ?? -Infinity
+    this.#unansweredMs = unansweredMs
   }
 
   noteSent(sentMs: number): void {
@@ -50,9 +53,9 @@ export class AttemptLog {
     this.#heldBackMs ??= this.#runtime.clock.monotonicMs()
   }
 
-  /** See `AwaitedClaim.unansweredSinceMs`. */
+  /** See `AwaitedClaim.unansweredSinceMs`. Only until the first answer. */
   get unansweredSinceMs(): number | undefined {
-    return this.#answeredMs === -Infinity ? (this.#heldBackMs ?? this.#unansweredMs) : undefined
+    return this.#heldBackMs ?? this.#unansweredMs
   }
 
   /** Begins an outage without an attempt: an earlier caller of this client found no store. */

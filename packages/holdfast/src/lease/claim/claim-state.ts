@@ -64,11 +64,13 @@ export function evidenceOf(state: ClaimState): Exclude<ClaimState, ToppingUp> {
   return state.name === 'topping-up' ? state.before : state
 }
 
-/** Returns the terms of a grant that answers an attempt. */
-export function termsOfAnswer(granted: Granted, sent: SentAttempt, state: ClaimState): GrantTerms {
+/** Returns the terms of a grant that was made before the attempt which found it. */
+export function termsOfFoundGrant(
+  granted: Granted,
+  sent: SentAttempt,
+  state: ClaimState,
+): GrantTerms {
   const { token, tokens, ttlMs } = granted
-  if (!granted.alreadyGranted)
-    return { token, tokens, ttlMs, baseMs: sent.sentMs, offsetMs: sent.offsetMs }
   const evidence = evidenceOf(state)
   // An answer that was overtaken by a later "waiting" reports a grant from before that.
   const waiting =

@@ -7,8 +7,12 @@ export interface ClaimTerms {
   /** Join the store's queue. Without it, a busy lock ends the claim. */
   readonly enqueue: boolean
   readonly renews: boolean
-  /** Returns the options of an attempt. Called before each attempt. */
-  attemptOptions(): AttemptOptions
+  /** Called before each attempt. */
+  attemptTerms(): AttemptTerms
+}
+
+export interface AttemptTerms {
+  readonly options: AttemptOptions
   /** How many callers of this process stand behind the claim now. */
   readonly localWaiters: number
 }

@@ -18,7 +18,7 @@ import {
   ENDED,
   evidenceOf,
   isAged,
-  termsOfAnswer,
+  termsOfFoundGrant,
   termsOfPush,
   UNSENT,
   type ClaimState,
@@ -45,7 +45,10 @@ export class PendingClaim implements Retryable, AwaitedClaim {
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
   readonly #listener: ClaimListener
-  readonly #log: AttemptLog
+  /** Made for the second attempt, or for the first one when that is late: see `#attempts`. */
+  #log: AttemptLog | undefined
+  /** Whether any attempt was answered. */
+  #isAnswered = false
   #claim: Claim
   #state: ClaimState = UNSENT
   /** Answers to attempts that left before may be about a grant that is over. */
@@ -72,7 +75,6 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     this.#template = template
     this.#terms = terms
     this.#listener = listener
-    this.#log = new AttemptLog(services.runtime)
     this.#claim = claim
   }
 
@@ -93,45 +95,53 @@ export class PendingClaim implements Retryable, AwaitedClaim {
 
   /** Why it is unknown whether the lock is busy: the store does not answer. */
   get failure(): LockError | undefined {
-    return this.#log.outage?.error
+    return this.#log?.outage?.error
   }
 
   get unansweredSinceMs(): number | undefined {
-    return this.#log.unansweredSinceMs
+    return this.#isAnswered ? undefined : this.#attempts().unansweredSinceMs
   }
 
   /** Begins with the next round of retries, since the store did not answer an earlier caller. */
   holdBack(failure: LockError): this {
-    this.#log.beginOutage(failure)
+    this.#attempts().beginOutage(failure)
     this.#services.retries.add(this, failure)
     return this
   }
 
   /** Begins behind an open release of this client. */
   startAfter(release: Promise<unknown>): this {
-    this.#log.noteHeldBack()
+    this.#attempts().noteHeldBack()
     void release.then(() => {
       if (!this.isOver) this.#send()
     })
     return this
   }
 
-  /** Takes the answer to an attempt when it comes. `done` may be called before this returns. */
-  follow(sent: SentAttempt, answer: MaybePromise<AttemptResult>, isRetry = false): void {
+  /**
+   * Takes the answer to an attempt when it comes. Returns undefined if that has ended the claim:
+   * `done` was called.
+   */
+  follow(
+    sent: SentAttempt,
+    answer: MaybePromise<AttemptResult>,
+    isRetry = false,
+  ): this | undefined {
     const state = this.#state
-    this.#log.noteSent(sent.sentMs)
-    if (state === UNSENT)
+    if (state === UNSENT) {
+      this.#log?.noteSent(sent.sentMs)
       this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
-    else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
-    // At once where it can be: the watch must not begin later than needed.
-    if (!('then' in answer)) {
-      this.#take(sent, answer)
-      return
+    } else {
+      this.#attempts().noteSent(sent.sentMs)
+      if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
     }
-    answer.then(
-      (result) => this.#take(sent, result),
-      (error: unknown) => this.#fail(sent, error),
-    )
+    if ('then' in answer) {
+      answer.then(this.#take.bind(this, sent), this.#fail.bind(this, sent))
+      return this
+    }
+    // At once where it can be: the watch must not begin later than needed.
+    this.#take(sent, answer)
+    return this.isOver ? undefined : this
   }
 
   /** Attempts now, unless no attempt has left yet. */
@@ -154,12 +164,13 @@ export class PendingClaim implements Retryable, AwaitedClaim {
   #send(isRetry = false): void {
     invariant(!this.isOver, 'a claim that has ended sends no attempt', this.lock)
     const { runtime } = this.#services
-    this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters)
+    const { options, localWaiters } = this.#terms.attemptTerms()
+    this.#claim = withLocalWaiters(this.#claim, localWaiters)
     const sentMs = runtime.clock.monotonicMs()
     const sent = { claim: this.#claim, sentMs, offsetMs: runtime.clockOffsetMs(sentMs) }
     let answer: MaybePromise<AttemptResult>
     try {
-      answer = runtime.store.attempt(this.#claim, this.#terms.attemptOptions())
+      answer = runtime.store.attempt(this.#claim, options)
     } catch (error) {
       answer = Promise.reject(error)
     }
@@ -170,12 +181,19 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     if (channels.attempted.hasSubscribers) announceAttempt(this.#services.runtime, sent, result)
     // The answer may be about an earlier claim that was given up.
     if (this.#state === ENDED || sent.claim.id !== this.#claim.id) return
-    if (this.#log.outage) this.#services.retries.delete(this)
-    this.#log.noteAnswered(sent.sentMs)
+    if (this.#log?.outage) this.#services.retries.delete(this)
+    this.#isAnswered = true
+    this.#log?.noteAnswered(sent.sentMs)
     switch (result.outcome) {
-      case 'granted':
+      case 'granted': {
         if (sent.sentMs < this.#trustedFromMs) return
-        return this.#grant(termsOfAnswer(result, sent, this.#state))
+        const { token, tokens, ttlMs } = result
+        return this.#grant(
+          result.alreadyGranted
+            ? termsOfFoundGrant(result, sent, this.#state)
+            : { token, tokens, ttlMs, baseMs: sent.sentMs, offsetMs: sent.offsetMs },
+        )
+      }
       case 'waiting':
         this.queueNumber = result.queueNumber ?? this.queueNumber
         return this.#queue(sent, result.holderRemainingMs)
@@ -284,7 +302,7 @@ export class PendingClaim implements Retryable, AwaitedClaim {
   #waitsForRelease(): boolean {
     const release = this.behind
     this.behind = undefined
-    if (!release || this.#services.releases.of(this.lock) === undefined) return false
+    if (!release || !this.#services.releases.byLock.has(this.lock)) return false
     this.startAfter(release)
     return true
   }
@@ -295,15 +313,23 @@ export class PendingClaim implements Retryable, AwaitedClaim {
       // Sent also when an older attempt is unanswered, which may be lost. In an outage the retries
       // take its place.
       heartbeat: () => {
-        if (!this.#log.outage || !this.#services.retries.has(this)) this.#send()
+        if (!this.#log?.outage || !this.#services.retries.has(this)) this.#send()
       },
       pushed: (grant) => this.#takePush(grant),
     })
     this.#wakeUps.attemptAfter(delayMs)
   }
 
+  /** Returns the log of the attempts. Until it is made, only the first one can be unanswered. */
+  #attempts(): AttemptLog {
+    if (this.#log) return this.#log
+    const first = this.#state.name === 'attempted' ? this.#state.first.sentMs : undefined
+    this.#log = new AttemptLog(this.#services.runtime, this.#isAnswered ? undefined : first)
+    return this.#log
+  }
+
   checkLate(nowMs: number, awakeMs: number): number {
-    return this.#log.checkLate(this.#claim, nowMs, awakeMs)
+    return this.#attempts().checkLate(this.#claim, nowMs, awakeMs)
   }
 
   /**
@@ -313,13 +339,14 @@ export class PendingClaim implements Retryable, AwaitedClaim {
    */
   #fail(sent: SentAttempt, caught: unknown): void {
     // No caller wants the claim, or a later attempt was answered.
-    if (this.isOver || sent.claim.id !== this.#claim.id || !this.#log.isOpen(sent.sentMs)) return
+    if (this.isOver || sent.claim.id !== this.#claim.id || this.#log?.isOpen(sent.sentMs) === false)
+      return
     const { runtime, retries, withdrawals } = this.#services
     const error = runtime.asLockError(caught, this.lock, 'the attempt')
     if (error.code === 'LOCK_MISMATCH' && this.#waitsForRelease()) return
     if (this.#terms.enqueue && isRetryable(error)) {
       retries.add(this, error)
-      this.#listener.failing?.(this.#log.noteFailed(sent.claim, sent.sentMs, error))
+      this.#listener.failing?.(this.#attempts().noteFailed(sent.claim, sent.sentMs, error))
       return
     }
     this.#end()
@@ -331,6 +358,8 @@ export class PendingClaim implements Retryable, AwaitedClaim {
   #restart(): void {
     this.#wakeUps?.close()
     this.#wakeUps = undefined
+    // The next attempt is not the first one.
+    this.#attempts()
     this.#claim = this.#services.runtime.newClaim(this.#template)
     this.#state = UNSENT
     this.#trustedFromMs = -Infinity
@@ -341,7 +370,7 @@ export class PendingClaim implements Retryable, AwaitedClaim {
   #end(): void {
     invariant(this.#state !== ENDED, 'a claim ends once', this.lock)
     this.#state = ENDED
-    if (this.#log.outage) this.#services.retries.delete(this)
+    if (this.#log?.outage) this.#services.retries.delete(this)
     this.#wakeUps?.close()
   }
 }

@@ -25,16 +25,18 @@ export function startClaim(
   const { runtime, retries } = services
   const sentMs = runtime.clock.monotonicMs()
   const offsetMs = runtime.clockOffsetMs(sentMs)
-  const claim = runtime.newClaim(template, offsetMs, terms.localWaiters)
+  const { options, localWaiters } = terms.attemptTerms()
+  const claim = runtime.newClaim(template, offsetMs, localWaiters)
   // Behind the attempts of earlier callers, which are not sent yet.
-  const failure = terms.enqueue ? retries.failureOf(template.lock) : undefined
+  const failure =
+    terms.enqueue && retries.waiting.size > 0 ? retries.failureOf(template.lock) : undefined
   if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
-  const release = services.releases.of(template.lock)
+  const release = services.releases.byLock.get(template.lock)
   if (release && runtime.store.traits.ordered !== true)
     return new PendingClaim(services, template, terms, listener, claim).startAfter(release)
   let answer: MaybePromise<AttemptResult>
   try {
-    answer = runtime.store.attempt(claim, terms.attemptOptions())
+    answer = runtime.store.attempt(claim, options)
   } catch (error) {
     if (!terms.enqueue || !isRetryable(runtime.asLockError(error, claim.lock, 'the attempt')))
       throw error
@@ -44,8 +46,7 @@ export function startClaim(
   if ('then' in answer || answer.outcome !== 'granted' || answer.alreadyGranted) {
     const pending = new PendingClaim(services, template, terms, listener, claim)
     if (release) pending.behind = release
-    pending.follow(sent, answer)
-    return pending.isOver ? undefined : pending
+    return pending.follow(sent, answer)
   }
   if (channels.attempted.hasSubscribers) announceAttempt(runtime, sent, answer)
   const { token, tokens, ttlMs } = answer

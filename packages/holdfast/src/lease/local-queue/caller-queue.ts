@@ -16,7 +16,7 @@
 import type { Timer } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
-import type { ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
+import type { AttemptTerms, ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
 import { Grant } from '../grant/grant.js'
 import type { HeldLease } from '../hold/held-lease.js'
 import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
@@ -67,13 +67,21 @@ export class CallerQueue {
   ) {
     this.#services = services
     this.#template = template
+    let latest = this.#attemptTerms(tokens())
     this.#terms = {
       enqueue: true,
       renews,
-      attemptOptions: () => ({ enqueue: true, tokens: tokens(), queue: this }),
-      localWaiters: 0,
+      attemptTerms: () => {
+        const count = tokens()
+        if (count !== latest.options.tokens) latest = this.#attemptTerms(count)
+        return latest
+      },
     }
     this.#serve = serve
+  }
+
+  #attemptTerms(tokens: number): AttemptTerms {
+    return { options: { enqueue: true, tokens, queue: this }, localWaiters: 0 }
   }
 
   /** How many callers wait. */

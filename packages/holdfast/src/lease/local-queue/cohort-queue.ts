@@ -20,7 +20,7 @@ import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-h
 import { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
 import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
-import type { ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
+import type { AttemptTerms, ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
 import type { Outage } from '../wait/outage.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
 import { Wait, type WaitLimits } from '../wait/caller-wait.js'
@@ -34,7 +34,7 @@ export class CohortQueue
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #waits = new LinkedSet<Wait<HeldLease>>()
-  readonly #forOne: AttemptOptions
+  readonly #forOne: AttemptTerms
   readonly #forSeveral: AttemptOptions
   #pending: PendingClaim | undefined
   #grant: Grant | undefined
@@ -44,13 +44,17 @@ export class CohortQueue
     this.#services = services
     this.#template = template
     const { tokenBlocks } = services.runtime.store.traits
-    this.#forOne = { enqueue: true, tokens: 1, queue: this }
-    this.#forSeveral = { ...this.#forOne, tokens: tokenBlocks ? HAND_OFFS_IN_A_ROW : 1 }
+    const options = { enqueue: true, tokens: 1, queue: this }
+    this.#forOne = { options, localWaiters: 0 }
+    this.#forSeveral = { ...options, tokens: tokenBlocks ? HAND_OFFS_IN_A_ROW : 1 }
   }
 
-  /** Whether no caller of this process holds the lock or wants it. */
+  /**
+   * Whether no caller of this process holds the lock or wants it. Callers wait only behind a claim
+   * or a grant.
+   */
   get idle(): boolean {
-    return this.#waits.size === 0 && !this.#pending && !this.#grant
+    return !this.#pending && !this.#grant
   }
 
   /**
@@ -77,14 +81,15 @@ export class CohortQueue
    * @throws what the store threw synchronously.
    */
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
-    if (this.idle) {
-      const granted = this.#requestGrant()
-      if (granted) {
-        if (channels.granted.hasSubscribers) announceGrant(this.#services.runtime, granted, 0)
-        return this.startLease(granted, nowMs, maxHoldMs)
-      }
-    }
     const { runtime } = this.#services
+    if (!this.#pending && !this.#grant) {
+      const found = startClaim(this.#services, this.#template, this, this)
+      if (found instanceof Grant) {
+        if (channels.granted.hasSubscribers) announceGrant(runtime, found, 0)
+        return this.startLease(found, nowMs, maxHoldMs)
+      }
+      this.#pending = found
+    }
     const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
@@ -106,14 +111,11 @@ export class CohortQueue
     return this.#waits.size
   }
 
-  attemptOptions(): AttemptOptions {
+  attemptTerms(): AttemptTerms {
+    const localWaiters = this.#waits.size - 1
     // A block only when a caller waits to use it, or the tokens would run ahead of the store's
     // clock.
-    return this.#waits.size > 1 ? this.#forSeveral : this.#forOne
-  }
-
-  get localWaiters(): number {
-    return Math.max(0, this.#waits.size - 1)
+    return localWaiters > 0 ? { options: this.#forSeveral, localWaiters } : this.#forOne
   }
 
   /** Serves the caller that has waited longest, or fails all of them. */
@@ -165,20 +167,13 @@ export class CohortQueue
     if (this.#waits.size > 0 && !this.#pending) this.#startClaim()
   }
 
-  /** Starts a claim. Returns the grant if the store grants it synchronously. */
-  #requestGrant(): Grant | undefined {
-    invariant(!this.#pending, 'a cohort has one claim on its way at most', this.#template.lock)
-    const found = startClaim(this.#services, this.#template, this, this)
-    if (found instanceof Grant) return found
-    if (found) this.#pending = found
-    return undefined
-  }
-
   /** Starts a claim for the callers that wait. */
   #startClaim(): void {
+    invariant(!this.#pending, 'a cohort has one claim on its way at most', this.#template.lock)
     try {
-      const granted = this.#requestGrant()
-      if (granted) this.done(granted)
+      const found = startClaim(this.#services, this.#template, this, this)
+      if (found instanceof Grant) this.done(found)
+      else this.#pending = found
     } catch (error) {
       this.#failAll(error)
     }

@@ -20,17 +20,14 @@ interface Releasable {
 
 export class OpenReleases {
   readonly #atTickEnd: (work: () => void) => void
-  /** Each settles when all open releases of its lock are answered. */
-  readonly #byLock = new Map<string, Promise<unknown>>()
+  /**
+   * Each settles when all open releases of its lock are answered. Only this class changes the map.
+   */
+  readonly byLock = new Map<string, Promise<unknown>>()
   #open = 0
 
   constructor(clock: Clock) {
     this.#atTickEnd = atTickEndOf(clock)
-  }
-
-  /** Returns a promise that settles when the releases of a lock are answered, if any is open. */
-  of(lock: string): Promise<unknown> | undefined {
-    return this.#byLock.size === 0 ? undefined : this.#byLock.get(lock)
   }
 
   /** Resolves when the release has left. Its outcome goes to the events. */
@@ -41,11 +38,11 @@ export class OpenReleases {
     const answered = lease.releaseQuietly().then(() => {
       this.#open -= 1
     })
-    const all = Promise.all([this.#byLock.get(name), answered])
+    const all = Promise.all([this.byLock.get(name), answered])
     this.#open += 1
-    this.#byLock.set(name, all)
+    this.byLock.set(name, all)
     void all.then(() => {
-      if (this.#byLock.get(name) === all) this.#byLock.delete(name)
+      if (this.byLock.get(name) === all) this.byLock.delete(name)
     })
     // What a store sends together leaves at the end of the tick.
     await new Promise<void>((resolve) => this.#atTickEnd(resolve))
