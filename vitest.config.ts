@@ -18,6 +18,8 @@ const shared: ViteUserConfig['test'] = {
   expect: { poll: { timeout: 10_000 } },
   // A flaky test is a bug: no test is repeated.
   retry: 0,
+  // For two cores: a test that waits uses a third of one, and one that computes takes what is left.
+  maxWorkers: 6,
   // Of the cases of the conformance suite, which mostly wait.
   maxConcurrency: 8,
   // Node itself loads the built packages, and broken copies of them: users get the same, and it
@@ -30,26 +32,22 @@ export default defineConfig({
     globalSetup: ['test/support/memory-folder.ts'],
     reporters: ['default'],
     sequence: { sequencer: LongestFirst },
-    // Side by side within a project, one project after the other. The workers are for two cores.
     projects: [
       {
         test: {
           ...shared,
           name: 'computing',
-          include: chosen.computing,
+          include: [...chosen.computing],
           exclude,
-          maxWorkers: 2,
-          sequence: { groupOrder: 0 },
+          setupFiles: ['test/support/low-priority.ts'],
         },
       },
       {
         test: {
           ...shared,
           name: 'waiting',
-          include: chosen.waiting,
+          include: [...chosen.waiting],
           exclude: [...exclude, ...COMPUTING],
-          maxWorkers: 4,
-          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -23,12 +23,8 @@ const seconds = new Map<string, number>(
 export class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const root = this.ctx.config.root
-    const rank = (file: TestSpecification): readonly [number, number] => [
-      file.project.config.sequence.groupOrder,
-      -(seconds.get(relative(root, file.moduleId)) ?? UNKNOWN_SECONDS),
-    ]
-    const ranked = files.map((file) => ({ file, rank: rank(file) }))
-    ranked.sort((a, b) => a.rank[0] - b.rank[0] || a.rank[1] - b.rank[1])
-    return Promise.resolve(ranked.map(({ file }) => file))
+    const length = (file: TestSpecification): number =>
+      seconds.get(relative(root, file.moduleId)) ?? UNKNOWN_SECONDS
+    return Promise.resolve(files.toSorted((a, b) => length(b) - length(a)))
   }
 }
