@@ -34,7 +34,7 @@ show('released behind the run', (await released).outcome)
 // Renewals are answered late: the lease is at risk, and then safe. A lost handle is announced.
 const renew = store.renew.bind(store)
 store.renew = (...renewals) => pause(1_500).then(() => renew(...renewals))
-setInterval(() => void globalThis.gc?.(), 50).unref()
+setInterval(() => globalThis.gc?.(), 50).unref()
 const events = Promise.all(['at-risk', 'safe', 'forgotten'].map(next))
 await locks.mutex('lost').acquire({ ttlMs: 6_000, renew: false })
 await locks.mutex('slow').run(() => pause(4_000), { ttlMs: 6_000 })

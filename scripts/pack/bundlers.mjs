@@ -29,10 +29,8 @@ export default {
 }`,
   )
   const esbuild = [PROGRAM, '--bundle', '--platform=node', '--format=esm', '--outfile=esbuild.mjs']
-  for (const [tool, args] of [
-    ['esbuild', esbuild],
-    ['rollup', ['-c', '--silent']],
-  ]) {
+  const rollup = ['-c', '--silent']
+  for (const [tool, args] of Object.entries({ esbuild, rollup })) {
     await run('npx', [tool, ...args], { cwd: project })
     const printed = await run(process.execPath, [`${tool}.mjs`], { cwd: project })
     if (printed.trim() !== 'locked') throw new Error(`The bundle of ${tool} printed ${printed}`)
