@@ -10,10 +10,17 @@ import {
   type Fault,
   type FaultShape,
 } from './faults/plan.js'
-import { NODES, type StoreName } from './server/models.js'
+import { ADOPTS, NODES, type StoreName } from './server/models.js'
 import { Dice } from '@holdfast/workload'
 import type { ClockErrors } from './world/machine-clock.js'
-import { drawScripts, LOCKS, LOCKS_WITHOUT_PERMITS, type ActorScript } from '@holdfast/workload'
+import {
+  drawScripts,
+  LOCKS,
+  LOCKS_WITHOUT_PERMITS,
+  type ActorScript,
+  type Shape,
+} from '@holdfast/workload'
+import { withHeirs } from './workload/hand-overs.js'
 
 export const PROCESSES = 4
 export const DURATION_MS = 20_000
@@ -53,7 +60,7 @@ export function drawCase(seed: number, store: StoreName): Case {
     serverClocks: [drawClock(world), ...drawMoreClocks(seed, NODES[store] - 1)],
     lanes: world.whole(1, 3),
     requestTimeoutMs: world.pick([150, 300, 600]),
-    actors: drawScripts(Dice.named(seed, 'script'), {
+    actors: drawActors(seed, store, {
       ...shape,
       actorsPerProcess: world.whole(1, 3),
       // Few locks make a crowd, many make variety.
@@ -61,6 +68,17 @@ export function drawCase(seed: number, store: StoreName): Case {
     }),
     faults: drawAllFaults(seed, store, shape).sort((a, b) => a.atMs - b.atMs),
   }
+}
+
+/** The script, in which leases pass to other processes where the store can do that. */
+function drawActors(seed: number, store: StoreName, shape: Shape): ActorScript[] {
+  const scripts = drawScripts(Dice.named(seed, 'script'), shape)
+  if (!ADOPTS[store]) return scripts
+  const dice = Dice.named(seed, 'hand-overs')
+  return scripts.map((script) => ({
+    ...script,
+    operations: script.operations.map((operation) => withHeirs(dice, operation, shape.processes)),
+  }))
 }
 
 function drawAllFaults(seed: number, store: StoreName, shape: FaultShape): Fault[] {

@@ -13,6 +13,7 @@ import type { Breach } from './workload/circumstances.js'
 import { Chronicle } from './workload/chronicle.js'
 import { Claimants } from './workload/claimants.js'
 import { FencedCounters } from './workload/fenced-counter.js'
+import { HandOvers, type Exported } from './workload/hand-overs.js'
 import { Agenda } from './world/agenda.js'
 import { MachineClock } from './world/machine-clock.js'
 import { drawMoments } from './world/moments.js'
@@ -50,6 +51,8 @@ export interface Outcome {
   readonly tokenLogs: readonly (readonly TokenMark[])[]
   readonly counters: FencedCounters
   readonly claimants: Claimants
+  /** Whose lease each caller that adopts was to get. */
+  readonly heirs: ReadonlyMap<string, Exported>
   readonly stuck: readonly Stuck[]
   /** What the actors saw broken. */
   readonly breaches: readonly Breach[]
@@ -74,14 +77,17 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     counters: new FencedCounters(),
     circumstances,
     claimants: new Claimants(),
+    handOvers: new HandOvers(agenda, (name, exported, heir) =>
+      sites[heir.process]?.adopt(name, exported, heir),
+    ),
     nextPid: 100,
   }
-  const sites = plan.clocks.map((errors, index) => new Site(ground, index, errors))
+  const sites: Site[] = plan.clocks.map((errors, index) => new Site(ground, index, errors))
   const stopListening = listen(ground, sites)
   const heal = arrange({ agenda, sites, servers: server.hosts }, plan.faults)
 
   const exhausted = (): boolean => agenda.fired > MOST_EVENTS
-  const idle = (): boolean => sites.every(({ actors }) => actors.every(({ done }) => done))
+  const idle = (): boolean => sites.every(({ busy }) => busy.length === 0)
   await agenda.run(plan.durationMs, exhausted)
   circumstances.closing = true
   heal()
@@ -97,10 +103,13 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     events: ground.chronicle.events,
     serverHolds: truth.all,
     risen: truth.risen,
-    leftOver: truth.leftOver(closedMs).filter(({ clientId }) => living.has(clientId)),
+    leftOver: truth
+      .leftOver(closedMs)
+      .filter((hold) => living.has(hold.clientId) && !ground.claimants.exported.has(hold.claimId)),
     tokenLogs: server.tokenLogs ?? [],
     counters: ground.counters,
     claimants: ground.claimants,
+    heirs: ground.handOvers.byHeir,
     stuck,
     breaches,
     drainedMs,
@@ -136,14 +145,12 @@ function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[
 }
 
 function stuckActors(site: Site, events: readonly HistoryEvent[]): Stuck[] {
-  return site.actors
-    .filter(({ done }) => !done)
-    .map(({ script: { name } }) => {
-      const last = events.findLast(
-        ({ client, f, type }) => client === name && f === 'acquire' && type === 'invoke',
-      )
-      return { actor: name, lock: last?.key ?? '' }
-    })
+  return site.busy.map((name) => {
+    const last = events.findLast(
+      ({ client, f, type }) => client === name && f === 'acquire' && type === 'invoke',
+    )
+    return { actor: name, lock: last?.key ?? '' }
+  })
 }
 
 async function closeAll(

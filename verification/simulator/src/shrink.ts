@@ -107,15 +107,16 @@ function withoutOperations(actor: number): Cut {
   }
 }
 
-/** Takes the twists out of all operations of some actors. */
+/** Takes the twists and heirs out of all operations of some actors. */
 const plainOperations: Cut = (plan, at, count) => {
   let changed = false
   const actors = plan.actors.map((script, index) => {
     if (index < at || index >= at + count) return script
     const operations = script.operations.map((operation) => {
-      if (operation.twist === 'none' && !operation.nested) return operation
+      const { twist, nested, heirs } = operation
+      if (twist === 'none' && !nested && heirs.length === 0) return operation
       changed = true
-      return { ...operation, twist: 'none' as const, nested: undefined }
+      return { ...operation, twist: 'none' as const, nested: undefined, heirs: [] }
     })
     return { ...script, operations }
   })

@@ -6,12 +6,13 @@ import type { Case } from './case.js'
 import type { Site as FaultySite } from './faults/apply.js'
 import type { Runtime } from './runtime.js'
 import type { Access, Service } from './server/service.js'
-import { Dice } from '@holdfast/workload'
+import { Dice, type Heir } from '@holdfast/workload'
 import type { Chronicle } from './workload/chronicle.js'
 import type { Circumstances } from './workload/circumstances.js'
 import type { Claimants } from './workload/claimants.js'
 import { Client } from './workload/client.js'
 import type { FencedCounters } from './workload/fenced-counter.js'
+import type { Exported, HandOvers } from './workload/hand-overs.js'
 import { ScriptedActor } from './workload/scripted-actor.js'
 import type { Agenda } from './world/agenda.js'
 import { Link } from './world/link.js'
@@ -28,6 +29,7 @@ export interface Ground {
   readonly counters: FencedCounters
   readonly circumstances: Circumstances
   readonly claimants: Claimants
+  readonly handOvers: HandOvers
   nextPid: number
 }
 
@@ -41,6 +43,8 @@ export class Site implements FaultySite {
   #client!: Client
   #access!: Access
   #actors: ScriptedActor[] = []
+  /** Callers that adopt a lease. They die with their process. */
+  #heirs = new Set<string>()
 
   constructor(ground: Ground, index: number, clock: ClockErrors) {
     const { agenda, plan } = ground
@@ -73,6 +77,22 @@ export class Site implements FaultySite {
     return this.#actors
   }
 
+  /** Those that have not come to their end. */
+  get busy(): string[] {
+    const actors = this.#actors.filter(({ done }) => !done).map(({ script }) => script.name)
+    return [...actors, ...this.#heirs]
+  }
+
+  /** The handle of an exported lease arrives. */
+  adopt(name: string, exported: Exported, heir: Heir): void {
+    const [client, heirs] = [this.#client, this.#heirs]
+    this.#process.receive(() => {
+      if (client.closing) return
+      heirs.add(name)
+      void client.adopt(name, exported, heir).then(() => heirs.delete(name))
+    })
+  }
+
   stop(): void {
     this.#process.stop()
   }
@@ -85,6 +105,7 @@ export class Site implements FaultySite {
 
   kill(): void {
     this.#process.kill()
+    this.#heirs = new Set()
     this.#ground.chronicle.note(this.#process.pid, this.#process.name, {
       f: 'kill',
       type: 'info',
@@ -109,8 +130,8 @@ export class Site implements FaultySite {
   }
 
   #start(): void {
-    const { agenda, plan, server, runtime, chronicle, counters, circumstances, claimants } =
-      this.#ground
+    const { agenda, plan, server, runtime, chronicle, counters, circumstances } = this.#ground
+    const { claimants, handOvers } = this.#ground
     const name = `p${this.#index}`
     const dice = Dice.named(plan.seed, `process ${this.#index}.${this.#generation}`)
     this.#generation += 1
@@ -129,6 +150,7 @@ export class Site implements FaultySite {
       dice,
       circumstances,
       claimants,
+      handOvers,
       serverHolds: (claimId) => server.truth.holds(claimId),
       ttlMs: plan.ttlMs,
     })

@@ -37,13 +37,15 @@ export interface Environment {
   /** Calls the library, so that a claim it makes at once is known to be this actor's. */
   call<T>(actor: string, lock: string, request: () => Promise<T>): Promise<T>
   steal(lock: string): Promise<unknown>
-  believe(actor: string, lease: Lease, claimed: Claimed): Belief
+  believe(actor: string, lease: Lease, claimed: Claimed, owner?: string): Belief
   forget(belief: Belief): void
   /** Work begins under a lease. */
   workBegan(belief: Belief): void
   /** Work ended early, since the lease was not held any more. */
   workCut(belief: Belief): Promise<void>
   waitEnded(wait: EndedWait): void
+  /** Exports the lease for the heirs of the operation. Resolves to false if it is still here. */
+  handOver?(belief: Belief, operation: Operation): Promise<boolean>
   /** Lives with a failure that is expected; throws any other. */
   endure(error: unknown): Promise<void>
   note(actor: string, note: HistoryNote): void
@@ -54,11 +56,16 @@ export interface Environment {
 /** One lock to take, and the work under it. */
 export interface Task {
   readonly target: Target
-  readonly how: 'acquire' | 'run' | 'try'
+  readonly how: 'acquire' | 'run' | 'try' | 'adopt'
+  /** What is adopted, and the name of its holder for the protected resource. */
+  readonly handle?: string
+  readonly owner?: string
   readonly waitMs: number
   /** The caller aborts the wait after so long. */
   readonly abortMs?: number | undefined
   readonly work: (belief: Belief) => Promise<void>
+  /** Leaves the lease to others. Resolves to false if it is still here. */
+  readonly leave?: ((belief: Belief) => Promise<boolean>) | undefined
 }
 
 /** What an actor does next: think, then act. */
@@ -97,7 +104,12 @@ export class Actor {
     if (how === 'steal') return this.#steal(operation.lock)
     const target = this.environment.target(operation)
     const work = (belief: Belief): Promise<void> => this.#work(operation, target, belief)
-    return this.hold({ target, how, waitMs, abortMs, work })
+    const { environment } = this
+    const leave =
+      operation.heirs.length > 0 && environment.handOver
+        ? (belief: Belief) => environment.handOver?.(belief, operation) ?? Promise.resolve(false)
+        : undefined
+    return this.hold({ target, how, waitMs, abortMs, work, leave })
   }
 
   /** Takes a lock, works under it and gives it back. */
@@ -111,7 +123,7 @@ export class Actor {
     const believe = (lease: Lease): Belief => {
       begun = true
       environment.waiting -= 1
-      return environment.believe(name, lease, target.claimed)
+      return environment.believe(name, lease, target.claimed, task.owner)
     }
     const fail = (): void => {
       environment.waiting -= 1
@@ -151,7 +163,7 @@ export class Actor {
   }
 
   async #take(task: Task, believe: (lease: Lease) => Belief): Promise<void> {
-    const { how, work } = task
+    const { how, work, leave, handle = '' } = task
     const { lock, claimed } = task.target
     const options = this.#waitOptions(task)
     const call = <T>(request: () => Promise<T>): Promise<T> =>
@@ -161,16 +173,19 @@ export class Actor {
         lock.run(async (lease) => {
           const belief = believe(lease)
           await work(belief)
-          this.#end(belief)
+          if (!(await leave?.(belief))) this.#end(belief)
         }, options),
       )
       return
     }
-    const lease = await call(() => (how === 'try' ? lock.tryAcquire() : lock.acquire(options)))
+    const lease = await call(() => {
+      if (how === 'adopt') return lock.adopt(handle)
+      return how === 'try' ? lock.tryAcquire() : lock.acquire(options)
+    })
     if (!lease) return
     const belief = believe(lease)
     await work(belief)
-    await this.#giveBack(belief)
+    if (!(await leave?.(belief))) await this.#giveBack(belief)
   }
 
   #waitOptions({ waitMs, abortMs }: Task): { waitMs: number; signal?: AbortSignal } {
@@ -183,11 +198,11 @@ export class Actor {
   async #work(operation: Operation, target: Target, belief: Belief): Promise<void> {
     if (operation.idle) return
     this.environment.workBegan(belief)
-    await this.#increment(belief)
+    await this.increment(belief)
     if (operation.twist !== 'none') await this.#twist(operation, target, belief)
     if (operation.nested && !this.environment.closing) await this.perform(operation.nested)
     await this.workFor(operation.workMs, belief)
-    await this.#increment(belief)
+    await this.increment(belief)
   }
 
   async #twist(operation: Operation, target: Target, belief: Belief): Promise<void> {
@@ -197,10 +212,10 @@ export class Actor {
     try {
       if (twist === 'renew') await lease.renew()
       else if (twist === 're-enter' && how === 'run' && belief.isExclusive) {
-        await target.lock.run(() => this.#increment(belief))
+        await target.lock.run(() => this.increment(belief))
       } else if (twist === 'read' && how === 'run' && belief.isExclusive) {
         const reader = this.environment.target({ ...operation, write: false })
-        await reader.lock.run(() => this.#increment(belief))
+        await reader.lock.run(() => this.increment(belief))
       } else if (twist === 'downgrade')
         await belief.downgrade(() => (lease as WriteLease).downgrade())
     } catch (error) {
@@ -208,13 +223,14 @@ export class Actor {
     }
   }
 
-  async #increment(belief: Belief): Promise<void> {
-    const { lease, key } = belief
+  /** Increments the counter that the lock protects, if the lease is exclusive. */
+  async increment(belief: Belief): Promise<void> {
+    const { lease, key, owner } = belief
     const { token } = lease
     if (!belief.isExclusive || !belief.isHeld()) return
     await increment(this.environment.resource, {
       key,
-      owner: `${lease.claimId}/${String(token)}`,
+      owner,
       token,
       believes: () => belief.isHeld(),
       note: (note) => this.#note(note),

@@ -28,14 +28,24 @@ export interface Instruments {
 export class Belief {
   readonly actor: string
   readonly lease: Lease
+  /** The name that the holder shows the protected resource beside its token. */
+  readonly owner: string
   readonly #instruments: Instruments
   #claimed: Claimed
   #deadlineNs = 0n
   #over = false
 
-  constructor(actor: string, lease: Lease, claimed: Claimed, instruments: Instruments) {
+  /** @param owner of the lease that was adopted: the resource sees one holder */
+  constructor(
+    actor: string,
+    lease: Lease,
+    claimed: Claimed,
+    instruments: Instruments,
+    owner = `${lease.claimId}/${String(lease.token)}`,
+  ) {
     this.actor = actor
     this.lease = lease
+    this.owner = owner
     this.#claimed = claimed
     this.#instruments = instruments
   }

@@ -12,7 +12,9 @@ export {
   PERMITS,
   STRICT,
   type ActorScript,
+  type Heir,
   type LockName,
   type Operation,
+  type Shape,
 } from './script.js'
 export { targetOf, Targets, type Target } from './targets.js'

@@ -36,6 +36,16 @@ export interface Operation {
    * circle.
    */
   readonly nested: Operation | undefined
+  /** Who adopts the lease, which is exported instead of released. Empty for a release. */
+  readonly heirs: readonly Heir[]
+}
+
+/** A caller that adopts an exported lease, works under it and releases it. */
+export interface Heir {
+  readonly process: number
+  /** How long after the export. */
+  readonly afterMs: number
+  readonly workMs: number
 }
 
 export interface ActorScript {
@@ -94,6 +104,7 @@ export function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: b
       mayNest && further.length > 0 && dice.chance(0.1)
         ? drawOperation(dice, further, false)
         : undefined,
+    heirs: [],
   }
 }
 

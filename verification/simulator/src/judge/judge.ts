@@ -15,31 +15,36 @@ export type { Finding } from './finding.js'
 const SLACK = { slackNs: 1000n }
 /** A row of hand-offs is timed by the clock of its process, which may be slow. */
 const ROW_SLACK_NS = 100_000n
+/** What a server that forgets or whose clock jumps cannot promise. */
+const NEEDS_EXCLUSION = new Set(['regained', 'adopted-twice', 'adoption-refused'])
 const NOTHING_ELSE = { exclusion: false, tokens: false }
 
 export function judge(plan: Case, outcome: Outcome): Finding[] {
   const { exclusionUntilMs, exclusion, release, tokens, order, liveness } = promisesOf(plan)
+  const { heirs } = outcome
   const history = [...outcome.events, ...outcome.serverHolds.map(truthEvent)]
+  const granted = outcome.events.filter(({ client }) => !heirs.has(client))
   const promised: Promised = {
     exclusion: false,
-    tokens,
+    tokens: false,
     held: true,
     truth: exclusion && SLACK,
     release: release && SLACK,
-    counter: tokens,
   }
   return [
-    ...overlaps(outcome.events, exclusionUntilMs, tokens),
+    ...overlaps(outcome.events, exclusionUntilMs, false),
+    ...checkHistory(history, { promised }),
     // Where two may hold at once, their times do not show the order of their grants.
-    ...checkHistory(history, { promised }).filter(
+    ...checkHistory(granted, { promised: { exclusion: false, tokens } }).filter(
       ({ property }) => exclusion || property !== 'grant-order',
     ),
+    ...checkHistory(asOneHolder(outcome), { promised: { ...NOTHING_ELSE, counter: tokens } }),
     ...overtakings(outcome, order),
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
     ...(liveness ? outcome.leftOver.map(leftOver) : []),
-    ...tokenFindings(outcome.events, outcome.tokenLogs),
-    ...outcome.breaches.filter(({ property }) => exclusion || property !== 'regained'),
+    ...tokenFindings(granted, outcome.tokenLogs),
+    ...outcome.breaches.filter(({ property }) => exclusion || !NEEDS_EXCLUSION.has(property)),
   ]
 }
 
@@ -54,6 +59,14 @@ export function overlaps(
     untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
   return checkHistory(before, {
     promised: { exclusion: true, tokens: tokens && untilMs < Infinity },
+  })
+}
+
+/** To the protected resource a lease and the one that adopted it are the same. */
+function asOneHolder({ events, heirs }: Outcome): HistoryEvent[] {
+  return events.map((event) => {
+    const exporter = heirs.get(event.client)
+    return exporter ? { ...event, client: exporter.actor, pid: exporter.pid } : event
   })
 }
 
@@ -77,7 +90,10 @@ function truthEvent(hold: ServerHold): HistoryEvent {
  * Claims of their own are served strictly in order, and so is a strict lock in any case. A lease
  * that is handed on inside a cohort may overtake. A row of them is bound in either.
  */
-function overtakings({ events, claimants, serverHolds }: Outcome, inOrder: boolean): Finding[] {
+function overtakings(outcome: Outcome, inOrder: boolean): Finding[] {
+  const { claimants, serverHolds, heirs } = outcome
+  // An heir takes the place of a holder.
+  const events = outcome.events.filter(({ client }) => !heirs.has(client))
   const mayPass = ({ f, type, key, token, claim = '' }: HistoryEvent): boolean =>
     f === 'acquire' && type === 'ok' && key !== STRICT && !claimants.isOwn(claim, token)
   const granted = new Set(serverHolds.map(({ claimId }) => claimId))

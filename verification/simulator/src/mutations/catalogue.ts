@@ -3,6 +3,7 @@
  * both are broken together, and `masked` says which one hid it.
  */
 import type { Mutation } from './mutation.js'
+import { ADOPTION_MUTATIONS } from './adoption.js'
 import { ORDER_MUTATIONS } from './order.js'
 import { REDIS_MUTATIONS } from './redis.js'
 import { REDLOCK_MUTATIONS } from './redlock.js'
@@ -16,5 +17,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ORDER_MUTATIONS,
   ...STORE_MUTATIONS,
   ...REDIS_MUTATIONS,
+  ...ADOPTION_MUTATIONS,
   ...REDLOCK_MUTATIONS,
 ]

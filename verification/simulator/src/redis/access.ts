@@ -32,12 +32,26 @@ export function openRedisAccess(
   }
 }
 
-/** Notes which actor makes a claim: it is known only in the tick of the attempt. */
+/** Notes which actor makes a claim or adopts: it is known only in the tick of the request. */
 export function noting(store: Store, claimants: Claimants): Store {
   const attempt = store.attempt.bind(store)
   store.attempt = (claim, options) => {
     claimants.sent(claim.lock, claim.id)
     return attempt(claim, options)
+  }
+  const withdraw = store.withdraw.bind(store)
+  store.withdraw = (claim) => {
+    claimants.withdrawn.add(claim.id)
+    return withdraw(claim)
+  }
+  const adopt = store.adopt?.bind(store)
+  if (!adopt) return store
+  store.adopt = async (adoption) => {
+    const { to, detached } = adoption
+    if (!detached) claimants.adopts(to.lock, to.id)
+    const result = await adopt(adoption)
+    if (detached && result.outcome === 'granted') claimants.exported.add(to.id)
+    return result
   }
   return store
 }

@@ -2,7 +2,7 @@
  * What the scripts answer, decided by the grant rule. The formats are those of
  * `scripts/apply-batch.lua` and `scripts/admin.lua`.
  */
-import type { Claim, HolderInfo, Owner } from 'holdfast/store'
+import type { Claim, Granted, HolderInfo, Owner } from 'holdfast/store'
 import { isLockError } from 'holdfast'
 import type { LockState, RuleStep } from '../../../../packages/holdfast/dist/store/grant-rule.js'
 import type { Runtime } from '../runtime.js'
@@ -93,6 +93,34 @@ export function steal(
   return [holders, freeInMs.toFixed(3)]
 }
 
+/** Decides as `scripts/parts/adopt.lua` does. */
+export function adopt(space: Keyspace, key: string, words: readonly string[]): string {
+  const [fromId = '', fromTtlMs, token = '', toId = '', ttlMs, owner = ''] = words
+  const { state, step } = space.begin(key)
+  const lock = lockOf(key)
+  const { kind, capacity } = state
+  const from = { lock, id: fromId, ttlMs: Number(fromTtlMs) }
+  const to: Claim = {
+    ...{ lock, id: toId, kind, capacity, weight: 1 },
+    ...{ ttlMs: Number(ttlMs), heartbeatMs: Number(ttlMs), owner: JSON.parse(owner) as Owner },
+  }
+  const adoption = { from, token: BigInt(token), to, detached: false }
+  const answer = space.rule.adopt(state, adoption, step)
+  publishPromoted(space, key)
+  if (answer.outcome === 'lost') {
+    if (answer.reason === 'stolen') return `s ${stealReasonText(answer.stealReason)}`
+    const holders = [...state.holders.values()]
+    const isAdopted =
+      !state.holders.has(fromId) && holders.some((holder) => holder.token === Number(token))
+    return isAdopted ? 'a' : 'l'
+  }
+  if (!answer.alreadyGranted) {
+    space.truth.withdrawn(from)
+    space.tombstones(key).note(fromId, true, state)
+  }
+  return grantedLine(answer)
+}
+
 /** For each key, as `scripts/admin.lua` reports it. */
 export function describe(space: Keyspace, keys: readonly string[]): unknown[] {
   return keys.map((key) => {
@@ -153,11 +181,11 @@ function attempt(space: Keyspace, { key, id, terms, channel }: BatchItem): strin
       space.truth.refused(id)
       return notYet('b', answer.holderRemainingMs)
     }
-    const { token, tokens, ttlMs, alreadyGranted, remainingMs } = answer
+    const { token, tokens } = answer
     space.truth.reserved(id, tokens)
     space.tokens.note('vote', claim.lock, id, token)
     if (wasIdle && claim.weight === claim.capacity) return `n${token}`
-    return `g ${Number(alreadyGranted)} ${token} ${tokens} ${ttlMs.toFixed(3)} ${remainingMs.toFixed(3)}`
+    return grantedLine(answer)
   } catch (error) {
     if (isLockError(error) && error.code === 'LOCK_MISMATCH')
       return `m ${state.kind} ${state.capacity}`
@@ -177,7 +205,7 @@ function renew(space: Keyspace, { key, id, terms }: BatchItem): string {
     return 'r'
   }
   if (answer.outcome === 'lost' && answer.reason === 'stolen') {
-    return `s ${answer.stealReason === undefined ? '' : JSON.stringify(answer.stealReason)}`
+    return `s ${stealReasonText(answer.stealReason)}`
   }
   return 'l'
 }
@@ -212,6 +240,14 @@ function seal(space: Keyspace, { key, id, terms }: BatchItem): string {
   else if (token !== holder.token) return `behind ${state.lastToken}`
   space.tokens.note('seal', lockOf(key), id, BigInt(token))
   return 'sealed'
+}
+
+function grantedLine({ token, tokens, ttlMs, alreadyGranted, remainingMs }: Granted): string {
+  return `g ${Number(alreadyGranted)} ${token} ${tokens} ${ttlMs.toFixed(3)} ${remainingMs.toFixed(3)}`
+}
+
+function stealReasonText(reason: string | undefined): string {
+  return reason === undefined ? '' : JSON.stringify(reason)
 }
 
 function raiseToken(state: LockState, id: string, token: number): void {

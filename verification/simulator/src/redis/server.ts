@@ -15,7 +15,7 @@ import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import { openRedisAccess } from './access.js'
 import { lockOf, ReplyError, type Endpoint, type Peer } from './peer.js'
-import { applyBatch, describe, downgrade, steal, type Keyspace } from './scripts.js'
+import { adopt, applyBatch, describe, downgrade, steal, type Keyspace } from './scripts.js'
 import { CommonTombstones } from './tombstones.js'
 
 export class RedisServer implements Service, Endpoint, Keyspace {
@@ -129,6 +129,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
     const [key = ''] = keys
     try {
       if (what === 'downgrade') return downgrade(this, key, args)
+      if (what === 'adopt') return adopt(this, key, args)
       if (what === 'steal') return steal(this, key, args)
       if (what === 'describe') return describe(this, keys)
       return applyBatch(this, keys, words)

@@ -81,6 +81,7 @@ export function once(
     renew: true,
     twist: 'none',
     nested: undefined,
+    heirs: [],
     ...more,
   }
   return { process, name, operations: [operation] }

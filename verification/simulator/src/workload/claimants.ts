@@ -13,6 +13,12 @@ export class Claimants {
   /** The claim that each actor's present wish for a lock has made. */
   readonly #present = new Map<string, string>()
   readonly #served = new Set<string>()
+  /** The claim with which each actor adopts. */
+  readonly #adopting = new Map<string, string>()
+  /** Claims of exported leases. They belong to no client. */
+  readonly exported = new Set<string>()
+  /** Claims that a client has begun to withdraw. */
+  readonly withdrawn = new Set<string>()
   #asking: Asker | undefined
 
   /** Runs `ask` so that a claim which it makes in this very tick is known to be of this asker. */
@@ -31,6 +37,16 @@ export class Claimants {
     if (this.#asking?.lock !== lock) return
     this.#askers.set(claimId, this.#asking)
     this.#present.set(nameOf(this.#asking), claimId)
+  }
+
+  /** A claim is about to take the place of another one. */
+  adopts(lock: string, claimId: string): void {
+    if (this.#asking?.lock === lock) this.#adopting.set(this.#asking.actor, claimId)
+  }
+
+  /** The claim with which an actor tried to adopt. */
+  adopterOf(actor: string): string | undefined {
+    return this.#adopting.get(actor)
   }
 
   /** Whose own wish a claim stands for now. */

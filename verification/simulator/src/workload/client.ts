@@ -4,6 +4,7 @@ import type { HistoryNote } from '@holdfast/conformance'
 import type { Store } from 'holdfast/store'
 import {
   AbortedByCaller,
+  Actor,
   Belief,
   EXPECTED_CODES,
   Targets,
@@ -11,6 +12,7 @@ import {
   type Dice,
   type EndedWait,
   type Environment,
+  type Heir,
   type Instruments,
   type Operation,
   type Resource,
@@ -23,6 +25,7 @@ import type { Claimants } from './claimants.js'
 import type { Breach, Circumstances } from './circumstances.js'
 import { nanoseconds, type Chronicle } from './chronicle.js'
 import type { FencedCounters } from './fenced-counter.js'
+import type { Exported, HandOvers } from './hand-overs.js'
 
 export interface ClientOptions {
   readonly runtime: Runtime
@@ -35,6 +38,7 @@ export interface ClientOptions {
   readonly ttlMs: number
   readonly circumstances: Circumstances
   readonly claimants: Claimants
+  readonly handOvers: HandOvers
   /** Asks the truth, which no program can. */
   readonly serverHolds: (claimId: string) => boolean
 }
@@ -105,8 +109,8 @@ export class Client implements Environment {
     return this.locks.steal(lock)
   }
 
-  believe(actor: string, lease: Lease, claimed: Claimed): Belief {
-    const belief = new Belief(actor, lease, claimed, this.#instruments(actor))
+  believe(actor: string, lease: Lease, claimed: Claimed, owner?: string): Belief {
+    const belief = new Belief(actor, lease, claimed, this.#instruments(actor), owner)
     belief.begin()
     this.#options.claimants.served(actor, lease.claimId, lease.token)
     this.#beliefs.add(belief)
@@ -136,6 +140,7 @@ export class Client implements Environment {
 
   /** A caller waits for its whole `waitMs`, also when the store is away. */
   waitEnded({ actor, lock, how, waitMs, waitedMs, error }: EndedWait): void {
+    if (how === 'adopt') return this.#adoptionFailed(actor, lock, error)
     if (how === 'try' || !isLockError(error)) return
     if (error.code !== 'STORE_UNAVAILABLE' && error.code !== 'LOCK_TIMEOUT') return
     if (waitedMs >= waitMs * EARLY_SHARE - EARLY_MS) return
@@ -143,6 +148,72 @@ export class Client implements Environment {
       `${actor} was to wait ${waitMs.toFixed(0)} ms for "${lock}", ` +
       `and got ${error.code} after ${waitedMs.toFixed(0)} ms.`
     this.#options.circumstances.breach({ property: 'full-wait', key: lock, message })
+  }
+
+  async handOver(belief: Belief, operation: Operation): Promise<boolean> {
+    const { actor, key, lease, owner, isExclusive } = belief
+    if (!belief.isHeld()) return false
+    belief.release()
+    this.forget(belief)
+    let handle: string
+    try {
+      handle = await lease.export()
+    } catch (error) {
+      await this.endure(error)
+      return false
+    }
+    belief.released(undefined)
+    if (lease.held) this.#breach('exported', key, `${actor} still holds what it has exported.`)
+    const pid = this.process.pid
+    const { token } = lease
+    // A writer may have become a reader.
+    const passed = { ...operation, write: isExclusive }
+    const exported = { operation: passed, handle, token, actor, pid, owner, adoptions: 0 }
+    this.#options.handOvers.offer(exported)
+    return true
+  }
+
+  /** Adopts a lease, works under it and releases it. */
+  async adopt(name: string, exported: Exported, { workMs }: Heir): Promise<void> {
+    const { handle, operation, owner, token } = exported
+    const target = this.target(operation)
+    const actor = new Actor(name, this)
+    const work = async (belief: Belief): Promise<void> => {
+      const { key, lease } = belief
+      exported.adoptions += 1
+      if (exported.adoptions > 1)
+        this.#breach('adopted-twice', key, `${name} adopted a lease that was adopted before.`)
+      if (lease.token !== token)
+        this.#breach('adopted-token', key, `${name} adopted ${token} and got ${lease.token}.`)
+      this.workBegan(belief)
+      await actor.increment(belief)
+      await actor.workFor(workMs, belief)
+      await actor.increment(belief)
+    }
+    const act = (): Promise<void> =>
+      actor.hold({ target, how: 'adopt', handle, owner, waitMs: Infinity, work })
+    let isBegun = false
+    await actor.run(() => {
+      if (isBegun) return undefined
+      isBegun = true
+      return { thinkMs: 0, act }
+    })
+  }
+
+  /** A refused adopter holds nothing in the store, or gives it back. */
+  #adoptionFailed(actor: string, lock: string, error: unknown): void {
+    const { agenda, claimants, serverHolds } = this.#options
+    const claimId = claimants.adopterOf(actor)
+    const isRefused = isLockError(error) && error.code === 'LOCK_LOST'
+    if (!isRefused || claimId === undefined) return
+    agenda.after(LOOK_AGAIN_MS, () => {
+      if (!this.process.alive || !serverHolds(claimId) || claimants.withdrawn.has(claimId)) return
+      this.#breach('adoption-refused', lock, `${actor} was refused, though it holds "${lock}".`)
+    })
+  }
+
+  #breach(property: string, key: string, message: string): void {
+    this.#options.circumstances.breach({ property, key, message })
   }
 
   async endure(error: unknown): Promise<void> {

@@ -89,7 +89,12 @@ export async function adoptHandle(
     throw error
   }
   if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
-  return grantOf(result, to, { sentMs, offsetMs }, renews)
+  const grant = grantOf(result, to, { sentMs, offsetMs }, renews)
+  const nowMs = runtime.clock.monotonicMs()
+  if (grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return grant
+  // It ended on the way here, as after many tries.
+  withdrawals.inBackground(to)
+  throw lost(runtime, template.lock, { outcome: 'lost', reason: 'expired' })
 }
 
 /** The TTL counts from the first request: a repeated one may report the grant of an earlier one. */

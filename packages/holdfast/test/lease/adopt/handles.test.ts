@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLocks, type Locks } from 'holdfast'
+import { createLocks, type Clock, type Locks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { decodeHandle, encodeHandle } from '../../../dist/lease/adopt/lease-handle.js'
@@ -94,4 +94,29 @@ test('a handle has no secret and no more than what inspect shows', async () => {
   expect(Object.keys(rest).sort()).toEqual(
     ['capacity', 'kind', 'lock', 'store', 'ttlMs', 'weight'].sort(),
   )
+})
+
+test('an adoption whose answer comes after the deadline rejects with LOCK_LOST, and frees the lock', async () => {
+  const { lock, handle } = await exported()
+  let aheadMs = 0
+  const clock: Clock = {
+    monotonicMs: () => performance.now() + aheadMs,
+    wallMs: () => Date.now() + aheadMs,
+    timer(delayMs, fire) {
+      const timer = setTimeout(fire, delayMs)
+      return { cancel: () => clearTimeout(timer) }
+    },
+  }
+  const store = embeddedStore({ directory: folder })
+  const adopt = store.adopt?.bind(store) ?? expect.unreachable()
+  store.adopt = async (adoption) => {
+    const result = await adopt(adoption)
+    aheadMs = 60_000
+    return result
+  }
+  const adopter = createLocks(store, { ttlMs: 60_000, clock })
+  opened.push(adopter)
+  await expect(adopter.mutex('a').adopt(handle)).rejects.toMatchObject({ code: 'LOCK_LOST' })
+  const next = await lock.acquire({ waitMs: 5_000 })
+  expect(await next.release()).toBe('released')
 })
