@@ -331,3 +331,19 @@ async function adoptSoon(store: Store, passing: Passing, to: Claim): Promise<str
   await store.withdraw(to)
   return 'gave up'
 }
+
+test('close waits for nodes that answer late, so that the lock is free everywhere', async () => {
+  world = await startWorld(3)
+  let isSlow = false
+  const store = world.openThrough(1, async (send) => {
+    if (isSlow) await new Promise((resolve) => setTimeout(resolve, 100))
+    return send()
+  })
+  const passing = await exported(world.open())
+  const to = claimOf(LOCK)
+  isSlow = true
+  expect(await adopt(store, passing, to)).toMatchObject({ outcome: 'granted' })
+  expect(await store.withdraw(to)).toBe('released')
+  await store.close()
+  expect(await holders(world, LOCK)).toEqual(all(undefined))
+})

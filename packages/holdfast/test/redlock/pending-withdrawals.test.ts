@@ -2,6 +2,7 @@
 import { VirtualClock } from '@holdfast/conformance'
 import type { ClaimRef } from 'holdfast/store'
 import { expect, test } from 'vitest'
+import { OpenRequests } from '../../src/stores/redlock/open-requests.js'
 import { PendingWithdrawals, MOST_PENDING } from '../../src/stores/redlock/pending-withdrawals.js'
 
 const TTL_MS = 30_000
@@ -26,7 +27,7 @@ function makeNode() {
     node.withdrawn.push(id)
     return Promise.resolve('absent')
   }
-  return { clock, node, pending: new PendingWithdrawals({ withdraw }, clock) }
+  return { clock, node, pending: new PendingWithdrawals({ withdraw }, clock, new OpenRequests()) }
 }
 
 test('node that is down gets one request a second, however many withdrawals are pending', async () => {

@@ -5,6 +5,7 @@
 import { SeededRandom, VirtualClock } from '@holdfast/conformance'
 import type { Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
+import { OpenRequests } from '../../src/stores/redlock/open-requests.js'
 import { PendingWithdrawals } from '../../src/stores/redlock/pending-withdrawals.js'
 import type { Voter } from '../../src/stores/redlock/node.js'
 import { RedlockStore } from '../../src/stores/redlock/store.js'
@@ -30,7 +31,8 @@ function renewOver(...nodes: readonly Says[]) {
       return isWhole ? Promise.resolve(says) : new Promise(() => undefined)
     }
     const store = { renew, withdraw: () => Promise.resolve('absent') } as unknown as Voter
-    return { store, withdrawals: new PendingWithdrawals(store, clock) }
+    const requests = new OpenRequests()
+    return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
   })
   const random = new SeededRandom(1)
   const limits = { nodeTimeoutMs: NODE_TIMEOUT_MS, maxClockDifferenceMs: 10_000 }

@@ -11,6 +11,7 @@ import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
 import { followsFailovers, type RedisClient } from '../redis/clients.js'
 import { openRedis } from '../redis/open.js'
+import { OpenRequests } from './open-requests.js'
 import { PendingWithdrawals } from './pending-withdrawals.js'
 import { STORE_NAME } from './errors.js'
 import { RedlockStore } from './store.js'
@@ -110,7 +111,8 @@ export function redlockStore(options: RedlockStoreOptions): Store {
   }
   const nodes = clients.map((client: RedisClient) => {
     const store = openRedis({ client, ...settings })
-    return { store, withdrawals: new PendingWithdrawals(store, clock) }
+    const requests = new OpenRequests()
+    return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
   })
   return new RedlockStore({ nodes, clock, random, nodeTimeoutMs, maxClockDifferenceMs })
 }

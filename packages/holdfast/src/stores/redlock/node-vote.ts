@@ -199,7 +199,7 @@ export class NodeVote {
     this.#changed(this)
   }
 
-  async #call<T>(send: () => T | PromiseLike<T>): Promise<T> {
-    return send()
+  #call<T>(send: () => T | PromiseLike<T>): Promise<T> {
+    return this.#node.requests.track((async () => send())())
   }
 }

@@ -10,6 +10,7 @@ import type {
 } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import type { AdoptedByAnother, SealedRenewal, SealResult } from '../redis/redlock-seal.js'
+import type { OpenRequests } from './open-requests.js'
 import type { PendingWithdrawals } from './pending-withdrawals.js'
 import { majorityOf } from './quorum.js'
 
@@ -32,6 +33,8 @@ export type VoteAdoption = AdoptResult | AdoptedByAnother
 export interface Node {
   readonly store: Voter
   readonly withdrawals: PendingWithdrawals
+  /** The votes and withdrawals that the client has asked of the node. */
+  readonly requests: OpenRequests
 }
 
 /** All nodes, and the circumstances in which the client asks them. */

@@ -6,6 +6,7 @@
  * After the claim's TTL a vote has ended by itself.
  */
 import type { Clock, Timer } from '../../clock/clock.js'
+import type { OpenRequests } from './open-requests.js'
 import type { ClaimRef, Store } from '../../store/contract.js'
 
 /** How often a node that failed is asked again, in milliseconds. One request leaves each time. */
@@ -25,6 +26,7 @@ interface PendingWithdrawal {
 export class PendingWithdrawals {
   readonly #node: Pick<Store, 'withdraw'>
   readonly #clock: Clock
+  readonly #requestsOfNode: OpenRequests
   /** By the claim's id. The one that was asked about last stands last. */
   readonly #pending = new Map<string, PendingWithdrawal>()
   /** Until then a claim that was not remembered may have a vote, or a message in flight. */
@@ -34,9 +36,10 @@ export class PendingWithdrawals {
   #timer: Timer | undefined
   #closed = false
 
-  constructor(node: Pick<Store, 'withdraw'>, clock: Clock) {
+  constructor(node: Pick<Store, 'withdraw'>, clock: Clock, requests: OpenRequests) {
     this.#node = node
     this.#clock = clock
+    this.#requestsOfNode = requests
   }
 
   /**
@@ -110,7 +113,7 @@ export class PendingWithdrawals {
     const { id } = pending.claim
     pending.asking = true
     try {
-      await this.#node.withdraw(pending.claim)
+      await this.#requestsOfNode.track((async () => this.#node.withdraw(pending.claim))())
       this.#pending.delete(id)
       return true
     } catch {

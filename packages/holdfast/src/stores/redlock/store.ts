@@ -35,7 +35,7 @@ import type { MaybePromise } from '../../store/maybe-promise.js'
 import { ClaimVote } from './claim-vote.js'
 import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
 import { inspectLock, inspectLocks } from './inspect.js'
-import { quorumOf, type Panel, type Voter } from './node.js'
+import { quorumOf, type Node, type Panel, type Voter } from './node.js'
 import { poll, type Answer, type Answers } from './poll.js'
 import { RenewalRound } from './renewal-round.js'
 
@@ -118,7 +118,7 @@ export class RedlockStore implements Store {
     const released = ({ byNode }: Answers<WithdrawOutcome>): number =>
       byNode.filter((answer, node) => isReleased(answer) && (votes?.has(node) ?? true)).length
     const answers = await this.#poll(
-      (node, index) => this.#withdrawFrom(node, index, claim),
+      (_, index) => this.#withdrawFrom(index, claim),
       (sofar) =>
         released(sofar) >= this.#quorum ||
         sofar.values.length - released(sofar) > all - this.#quorum,
@@ -177,6 +177,10 @@ export class RedlockStore implements Store {
 
   async close(): Promise<void> {
     this.#closed = true
+    // A node that answered too late for the decision may have a vote, or get one, and its withdrawal
+    // is under way. In a process that ends now, that vote would keep others out until its TTL.
+    const { nodes, clock, nodeTimeoutMs } = this.#panel
+    await Promise.all(nodes.map(({ requests }) => requests.end(clock, nodeTimeoutMs)))
     for (const { withdrawals } of this.#panel.nodes) withdrawals.close()
     await Promise.all(this.#panel.nodes.map(async ({ store }) => store.close()))
   }
@@ -201,11 +205,12 @@ export class RedlockStore implements Store {
    * A node that does not answer may hold a vote, now or later: the client withdraws the claim until
    * the node confirms it.
    */
-  async #withdrawFrom(node: Voter, index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
+  async #withdrawFrom(index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
+    const { store, requests, withdrawals } = this.#panel.nodes[index] as Node
     try {
-      return await node.withdraw(claim)
+      return await requests.track((async () => store.withdraw(claim))())
     } catch (error) {
-      this.#panel.nodes[index]?.withdrawals.add(claim)
+      withdrawals.add(claim)
       throw error
     }
   }

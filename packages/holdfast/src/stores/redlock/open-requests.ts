@@ -1,0 +1,26 @@
+/** The requests that nodes have not answered, also those whose answer nobody waits for any more. */
+import type { Clock } from '../../clock/clock.js'
+import { settlesWithin } from '../../clock/with-timeout.js'
+
+export class OpenRequests {
+  readonly #open = new Set<Promise<unknown>>()
+
+  track<T>(request: Promise<T>): Promise<T> {
+    this.#open.add(request)
+    const over = (): void => void this.#open.delete(request)
+    request.then(over, over)
+    return request
+  }
+
+  /** Resolves when all are answered, with those that answers lead to, or when the time is up. */
+  async end(clock: Clock, withinMs: number): Promise<void> {
+    const untilMs = clock.monotonicMs() + withinMs
+    for (;;) {
+      const leftMs = untilMs - clock.monotonicMs()
+      if (this.#open.size === 0 || leftMs <= 0) return
+      await settlesWithin(Promise.allSettled(this.#open), leftMs, { clock })
+      // What their answers lead to leaves within this turn.
+      await new Promise<void>((resolve) => clock.timer(0, resolve))
+    }
+  }
+}
