@@ -1,4 +1,4 @@
-/** The requests that nodes have not answered, also those whose answer nobody waits for any more. */
+/** The requests that nodes have not answered, also those that no caller waits for any more. */
 import type { Clock } from '../../clock/clock.js'
 import { settlesWithin } from '../../clock/with-timeout.js'
 

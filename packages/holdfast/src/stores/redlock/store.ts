@@ -177,8 +177,8 @@ export class RedlockStore implements Store {
 
   async close(): Promise<void> {
     this.#closed = true
-    // A node that answered too late for the decision may have a vote, or get one, and its withdrawal
-    // is under way. In a process that ends now, that vote would keep others out until its TTL.
+    // A node that answers too late for the decision may have a vote, or get one, and the client has
+    // asked it to withdraw. If the process ended now, that vote would last until its TTL.
     const { nodes, clock, nodeTimeoutMs } = this.#panel
     await Promise.all(nodes.map(({ requests }) => requests.end(clock, nodeTimeoutMs)))
     for (const { withdrawals } of this.#panel.nodes) withdrawals.close()
