@@ -43,6 +43,8 @@ export interface Case {
   /** How many connections each process has. */
   readonly lanes: number
   readonly requestTimeoutMs: number
+  /** Whether `run` waits until its release is confirmed. */
+  readonly awaitRelease: boolean
   readonly actors: readonly ActorScript[]
   readonly faults: readonly Fault[]
 }
@@ -60,6 +62,7 @@ export function drawCase(seed: number, store: StoreName): Case {
     serverClocks: [drawClock(world), ...drawMoreClocks(seed, NODES[store] - 1)],
     lanes: world.whole(1, 3),
     requestTimeoutMs: world.pick([150, 300, 600]),
+    awaitRelease: Dice.named(seed, 'releases').chance(0.75),
     actors: drawActors(seed, store, {
       ...shape,
       actorsPerProcess: world.whole(1, 3),

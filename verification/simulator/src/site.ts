@@ -153,6 +153,7 @@ export class Site implements FaultySite {
       handOvers,
       serverHolds: (claimId) => server.truth.holds(claimId),
       ttlMs: plan.ttlMs,
+      awaitRelease: plan.awaitRelease,
     })
   }
 

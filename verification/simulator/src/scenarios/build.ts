@@ -55,6 +55,7 @@ export function quietCase(setting: Setting): Case {
     serverClocks: Array.from({ length: NODES[store] }, () => right),
     lanes: reorder.lanes,
     requestTimeoutMs,
+    awaitRelease: true,
     actors,
     faults,
   }

@@ -36,6 +36,7 @@ export interface ClientOptions {
   readonly counters: FencedCounters
   readonly dice: Dice
   readonly ttlMs: number
+  readonly awaitRelease: boolean
   readonly circumstances: Circumstances
   readonly claimants: Claimants
   readonly handOvers: HandOvers
@@ -63,9 +64,10 @@ export class Client implements Environment {
 
   constructor(options: ClientOptions) {
     this.#options = options
-    const { runtime, store, ttlMs, process, dice } = options
+    const { runtime, store, ttlMs, awaitRelease, process, dice } = options
     this.locks = runtime.createLocks(store, {
       ttlMs,
+      awaitRelease,
       clock: process,
       random: { next: () => dice.unit(), id: () => dice.id() },
     })

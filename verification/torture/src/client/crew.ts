@@ -37,7 +37,8 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
   } = assignment
   const library = await loadLibrary(copy)
   const { store, end } = await openStore(name, connection, index, library)
-  const locks = library.createLocks(store, { ttlMs })
+  const awaitRelease = Dice.named(seed, `releases ${index} ${generation}`).chance(0.75)
+  const locks = library.createLocks(store, { ttlMs, awaitRelease })
   const site = new Site(library, locks, log, await ResourceClient.open(resource), assignment)
   const crew = Array.from({ length: actors }, (_, number) => {
     const actor = `c${index}.${String.fromCharCode(97 + number)}`
