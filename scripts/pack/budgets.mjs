@@ -8,7 +8,7 @@ import { report, run } from './run.mjs'
 const MOST_BYTES = 1_000_000
 const MOST_FILES = 300
 /** Of `import { createLocks } from 'holdfast'`, minified and gzipped. */
-const MOST_CORE_BYTES = 36_000
+const MOST_CORE_BYTES = 36_200
 
 /** @throws Error when the package is larger than its budget. */
 export async function checkBudgets() {

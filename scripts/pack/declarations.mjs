@@ -22,7 +22,10 @@ export function copyDeclarations(source, entries, target) {
   for (const file of entries) visit(file.replace(/\.js$/, '.d.ts'), true)
   for (const file of reached) {
     const copy = join(target, relative(join(source, 'dist'), file))
-    const text = readFileSync(file, 'utf8').replace(/^\/\/# sourceMappingURL=.*\n?/m, '')
+    const text = readFileSync(file, 'utf8')
+      .replace(/^\/\/# sourceMappingURL=.*\n?/m, '')
+      // As in the sources.
+      .replaceAll(/^(?: {4})+/gm, (indent) => ' '.repeat(indent.length / 2))
     mkdirSync(dirname(copy), { recursive: true })
     // An editor shows the comments of what users can name.
     writeFileSync(copy, shown.has(file) ? text : text.replace(COMMENTS, ''))
