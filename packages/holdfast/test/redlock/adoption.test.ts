@@ -18,6 +18,8 @@ import {
 
 const LOCK = 'order:1'
 const LOST = { outcome: 'lost', reason: 'expired' }
+/** Longer than any answer takes on a busy machine. */
+const LONG = { nodeTimeoutMs: 5000 }
 const NO_ANSWER = { code: 'STORE_UNAVAILABLE', store: 'redlock' }
 let world: World
 
@@ -169,6 +171,8 @@ test('lease outlives an adopter that reached a minority and gave up', async () =
   // The adopter that has a vote may still get the others.
   expect(await adopt(store, passing, claimOf(LOCK))).toEqual(LOST)
   await failing.withdraw(one)
+  // A majority decides the withdrawal, and the node that voted may confirm it later.
+  await soon(async () => expect(await holderAt(world, 0, LOCK)).toBeUndefined())
   const { token } = passing
   expect(await adopt(store, passing, two)).toMatchObject({ outcome: 'granted', token })
   await soon(async () => {
@@ -335,13 +339,36 @@ async function adoptSoon(store: Store, passing: Passing, to: Claim): Promise<str
 test('close waits for nodes that answer late, so that the lock is free everywhere', async () => {
   world = await startWorld(3)
   let isSlow = false
-  const store = world.openThrough(1, async (send) => {
-    if (isSlow) await new Promise((resolve) => setTimeout(resolve, 100))
-    return send()
-  })
+  const store = world.openThrough(
+    1,
+    async (send) => {
+      if (isSlow) await new Promise((resolve) => setTimeout(resolve, 100))
+      return send()
+    },
+    LONG,
+  )
   const passing = await exported(world.open())
   const to = claimOf(LOCK)
   isSlow = true
+  expect(await adopt(store, passing, to)).toMatchObject({ outcome: 'granted' })
+  expect(await store.withdraw(to)).toBe('released')
+  await store.close()
+  expect(await holders(world, LOCK)).toEqual(all(undefined))
+})
+
+test('close waits until a node that failed an adoption has withdrawn the old claim', async () => {
+  world = await startWorld(3)
+  const passing = await exported(world.open())
+  const store = world.openThrough(
+    1,
+    async (send, args) => {
+      if (!args.includes('adopt')) return send()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      throw new Error('no way')
+    },
+    LONG,
+  )
+  const to = claimOf(LOCK)
   expect(await adopt(store, passing, to)).toMatchObject({ outcome: 'granted' })
   expect(await store.withdraw(to)).toBe('released')
   await store.close()
