@@ -1,4 +1,4 @@
-// A tour of what a lock can do beside `run`, on any store:
+// A tour of what a lock can do beside `run`, on the embedded store and on Redis:
 // node --expose-gc examples/tour.mjs embedded:/tmp/tour, or redis://localhost
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLocks, onLockEvent } from 'holdfast'

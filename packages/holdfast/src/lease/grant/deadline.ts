@@ -12,7 +12,7 @@ export function marginMs(ttlMs: number): number {
   return ttlMs * 0.01 + 2
 }
 
-/** How long before an end it is announced: timers fire late and never early. */
+/** How long before the end of a lease the end is announced, since timers fire late. */
 export const ANNOUNCE_EARLY_MS = 2
 
 /** The local end of a lease whose TTL started no earlier than `baseMs`. */

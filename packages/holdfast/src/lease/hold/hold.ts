@@ -331,7 +331,7 @@ export class Hold implements Forgettable, Enterable {
     callbacks.add(callback)
   }
 
-  /** A fixed lease is renewed no more, so it is not looked at again: see `GrantHolder.onAge`. */
+  /** A fixed lease has no renewal at which it would be looked at again: see `GrantHolder.onAge`. */
   #onIdle(): void {
     if (this.open && (this.#weak || this.grant.isAged)) this.grant.holder?.onAge()
   }

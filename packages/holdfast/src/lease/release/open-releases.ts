@@ -20,10 +20,9 @@ interface Releasable {
 
 export class OpenReleases {
   readonly #atTickEnd: (work: () => void) => void
-  /**
-   * Each settles when all open releases of its lock are answered. Only this class changes the map.
-   */
-  readonly byLock = new Map<string, Promise<unknown>>()
+  readonly #byLock = new Map<string, Promise<unknown>>()
+  /** Each settles when all open releases of its lock are answered. */
+  readonly byLock: ReadonlyMap<string, Promise<unknown>> = this.#byLock
   #open = 0
 
   constructor(clock: Clock) {
@@ -38,11 +37,11 @@ export class OpenReleases {
     const answered = lease.releaseQuietly().then(() => {
       this.#open -= 1
     })
-    const all = Promise.all([this.byLock.get(name), answered])
+    const all = Promise.all([this.#byLock.get(name), answered])
     this.#open += 1
-    this.byLock.set(name, all)
+    this.#byLock.set(name, all)
     void all.then(() => {
-      if (this.byLock.get(name) === all) this.byLock.delete(name)
+      if (this.#byLock.get(name) === all) this.#byLock.delete(name)
     })
     // What a store sends together leaves at the end of the tick.
     await new Promise<void>((resolve) => this.#atTickEnd(resolve))

@@ -21,10 +21,9 @@ export interface Retryable {
 
 export class RetryRounds {
   readonly #runtime: Runtime
-  /**
-   * The attempts of the next round by lock, and why each failed last. Only this class changes it.
-   */
-  readonly waiting = new Map<string, Map<Retryable, LockError>>()
+  readonly #waiting = new Map<string, Map<Retryable, LockError>>()
+  /** The attempts of the next round by lock, and why each failed last. */
+  readonly waiting: ReadonlyMap<string, ReadonlyMap<Retryable, LockError>> = this.#waiting
   #timer: Timer | undefined
   #rounds = 0
   #failedMs = -Infinity
@@ -35,30 +34,30 @@ export class RetryRounds {
 
   /** Why attempts for this lock wait for the next round; undefined when there is none. */
   failureOf(lock: string): LockError | undefined {
-    return this.waiting.get(lock)?.values().next().value
+    return this.#waiting.get(lock)?.values().next().value
   }
 
   has(one: Retryable): boolean {
-    return this.waiting.get(one.lock)?.has(one) ?? false
+    return this.#waiting.get(one.lock)?.has(one) ?? false
   }
 
   /** Sends an attempt again with the next round. */
   add(one: Retryable, error: LockError): void {
     const nowMs = this.#runtime.clock.monotonicMs()
     // The last round was answered, so this is another outage.
-    if (this.waiting.size === 0 && nowMs - this.#failedMs > 2 * LONGEST_PAUSE_MS) this.#rounds = 0
+    if (this.#waiting.size === 0 && nowMs - this.#failedMs > 2 * LONGEST_PAUSE_MS) this.#rounds = 0
     this.#failedMs = nowMs
-    const ofLock = this.waiting.get(one.lock) ?? new Map<Retryable, LockError>()
-    this.waiting.set(one.lock, ofLock.set(one, error))
+    const ofLock = this.#waiting.get(one.lock) ?? new Map<Retryable, LockError>()
+    this.#waiting.set(one.lock, ofLock.set(one, error))
     this.#timer ??= this.#arm()
   }
 
   /** Removes an attempt that was answered, or that no caller waits for. */
   delete(one: Retryable): void {
-    const ofLock = this.waiting.get(one.lock)
+    const ofLock = this.#waiting.get(one.lock)
     if (!ofLock?.delete(one) || ofLock.size > 0) return
-    this.waiting.delete(one.lock)
-    if (this.waiting.size > 0) return
+    this.#waiting.delete(one.lock)
+    if (this.#waiting.size > 0) return
     this.#timer?.cancel()
     this.#timer = undefined
   }
@@ -72,8 +71,8 @@ export class RetryRounds {
   #round(): void {
     this.#timer = undefined
     this.#rounds += 1
-    const all = [...this.waiting.values()].flatMap((ofLock) => [...ofLock.keys()])
-    this.waiting.clear()
+    const all = [...this.#waiting.values()].flatMap((ofLock) => [...ofLock.keys()])
+    this.#waiting.clear()
     for (const one of all.sort((a, b) => a.order - b.order)) one.retry()
   }
 }

@@ -15,11 +15,12 @@ export class LateRequests {
   readonly #clock: Clock
   /** Until when, by the claim's id. */
   readonly #claims = new Map<string, number>()
+  readonly #givenUp = new Set<string>()
   /**
    * The ids of claims that are withdrawn in the background, since their callers will not. Such a
-   * withdrawal would undo what the claim is granted meanwhile. Only this class changes the set.
+   * withdrawal would undo what the claim is granted meanwhile.
    */
-  readonly givenUp = new Set<string>()
+  readonly givenUp: ReadonlySet<string> = this.#givenUp
   #closed = false
 
   constructor(clock: Clock) {
@@ -50,14 +51,14 @@ export class LateRequests {
 
   /** Withdraws a claim until that is answered, or nothing of it can arrive any more. */
   async withdrawInBackground(claim: ClaimRef, withdraw: () => PromiseLike<unknown>): Promise<void> {
-    if (this.givenUp.has(claim.id) || this.givenUp.size >= MOST_KEPT) return
-    this.givenUp.add(claim.id)
+    if (this.#givenUp.has(claim.id) || this.#givenUp.size >= MOST_KEPT) return
+    this.#givenUp.add(claim.id)
     const untilMs = this.#clock.monotonicMs() + KEPT_TTLS * claim.ttlMs
     for (let pauseMs = FIRST_PAUSE_MS; !(await succeeds(withdraw)); pauseMs *= 2) {
       if (this.#closed || this.#clock.monotonicMs() + pauseMs > untilMs) break
       await new Promise<void>((resolve) => void this.#clock.timer(pauseMs, resolve, true))
     }
-    this.givenUp.delete(claim.id)
+    this.#givenUp.delete(claim.id)
   }
 
   close(): void {

@@ -86,10 +86,12 @@ export class NodeVote {
     }
     this.state = { is: 'asking', voted: this.hasVoted }
     const sentMs = this.#panel.clock.monotonicMs()
-    this.#call(() => this.#node.store.attempt(claim, { enqueue: false, tokens: 1 })).then(
-      (result) => this.#become(this.#read(result, sentMs)),
-      (error: unknown) => this.#become({ is: 'failed', error: asLockError(error) }),
-    )
+    this.#node.requests
+      .send(() => this.#node.store.attempt(claim, { enqueue: false, tokens: 1 }))
+      .then(
+        (result) => this.#become(this.#read(result, sentMs)),
+        (error: unknown) => this.#become({ is: 'failed', error: asLockError(error) }),
+      )
   }
 
   /**
@@ -102,7 +104,7 @@ export class NodeVote {
     const { state: before } = this
     const wasPending = withdrawals.has(id)
     const sentMs = this.#panel.clock.monotonicMs()
-    const result = await this.#call(() => store.adoptVote(adoption))
+    const result = await this.#node.requests.send(() => store.adoptVote(adoption))
     if (result.outcome === 'granted') {
       // A withdrawal in flight will end the vote, or may have ended it since the node answered.
       if (wasPending || withdrawals.has(id)) throw withdrawalPending()
@@ -115,7 +117,7 @@ export class NodeVote {
   async retract(claim: Claim): Promise<void> {
     this.state = { is: 'retracting' }
     try {
-      await this.#call(() => this.#node.store.retract(claim))
+      await this.#node.requests.send(() => this.#node.store.retract(claim))
       this.#become({ is: 'idle' })
     } catch (error) {
       // The retraction may still arrive, and would end a vote that is counted.
@@ -140,10 +142,12 @@ export class NodeVote {
     // It would push the node's tokens far ahead of its clock.
     if (token - state.token > microsOf(this.#panel.maxClockDifferenceMs)) return
     this.state = { ...state, sealing: token }
-    this.#call(() => this.#node.store.seal(claim, token)).then(
-      (result) => this.#onSeal(token, result),
-      (error: unknown) => this.#onSeal(token, { outcome: 'failed', error: asLockError(error) }),
-    )
+    this.#node.requests
+      .send(() => this.#node.store.seal(claim, token))
+      .then(
+        (result) => this.#onSeal(token, result),
+        (error: unknown) => this.#onSeal(token, { outcome: 'failed', error: asLockError(error) }),
+      )
   }
 
   hasSealed(token: bigint): boolean {
@@ -197,9 +201,5 @@ export class NodeVote {
   #become(state: NodeVoteState): void {
     this.state = state
     this.#changed(this)
-  }
-
-  #call<T>(send: () => T | PromiseLike<T>): Promise<T> {
-    return this.#node.requests.track((async () => send())())
   }
 }

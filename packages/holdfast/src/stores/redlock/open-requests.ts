@@ -1,15 +1,18 @@
 /** The requests that nodes have not answered, also those that no caller waits for any more. */
 import type { Clock } from '../../clock/clock.js'
+import type { MaybePromise } from '../../store/maybe-promise.js'
 import { settlesWithin } from '../../clock/with-timeout.js'
 
 export class OpenRequests {
   readonly #open = new Set<Promise<unknown>>()
 
-  track<T>(request: Promise<T>): Promise<T> {
-    this.#open.add(request)
-    const over = (): void => void this.#open.delete(request)
-    request.then(over, over)
-    return request
+  /** Sends a request. Rejects also with what `request` throws. */
+  send<T>(request: () => MaybePromise<T>): Promise<T> {
+    const answer = (async () => request())()
+    this.#open.add(answer)
+    const over = (): void => void this.#open.delete(answer)
+    answer.then(over, over)
+    return answer
   }
 
   /** Resolves when all are answered, with those that answers lead to, or when the time is up. */

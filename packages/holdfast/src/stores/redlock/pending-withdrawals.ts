@@ -26,7 +26,7 @@ interface PendingWithdrawal {
 export class PendingWithdrawals {
   readonly #node: Pick<Store, 'withdraw'>
   readonly #clock: Clock
-  readonly #requestsOfNode: OpenRequests
+  readonly #openRequests: OpenRequests
   /** By the claim's id. The one that was asked about last stands last. */
   readonly #pending = new Map<string, PendingWithdrawal>()
   /** Until then a claim that was not remembered may have a vote, or a message in flight. */
@@ -39,7 +39,7 @@ export class PendingWithdrawals {
   constructor(node: Pick<Store, 'withdraw'>, clock: Clock, requests: OpenRequests) {
     this.#node = node
     this.#clock = clock
-    this.#requestsOfNode = requests
+    this.#openRequests = requests
   }
 
   /**
@@ -113,7 +113,7 @@ export class PendingWithdrawals {
     const { id } = pending.claim
     pending.asking = true
     try {
-      await this.#requestsOfNode.track((async () => this.#node.withdraw(pending.claim))())
+      await this.#openRequests.send(() => this.#node.withdraw(pending.claim))
       this.#pending.delete(id)
       return true
     } catch {

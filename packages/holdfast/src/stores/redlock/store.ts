@@ -208,7 +208,7 @@ export class RedlockStore implements Store {
   async #withdrawFrom(index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
     const { store, requests, withdrawals } = this.#panel.nodes[index] as Node
     try {
-      return await requests.track((async () => store.withdraw(claim))())
+      return await requests.send(() => store.withdraw(claim))
     } catch (error) {
       withdrawals.add(claim)
       throw error
