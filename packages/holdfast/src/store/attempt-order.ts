@@ -19,7 +19,7 @@ import type { AttemptOptions, AttemptResult, Claim } from './contract.js'
  */
 const MOST_IN_FLIGHT = 128
 
-interface Lane {
+interface LockAttempts {
   queue: object | undefined
   inFlight: number
   /** The last answer was "waiting", from a service that keeps the order of attempts. */
@@ -36,8 +36,8 @@ interface Waiting {
 /** Attempts that do not queue need no order: each takes a free lock or leaves. */
 const NOT_QUEUED = {}
 
-export class Lanes {
-  readonly #lanes = new Map<string, Lane>()
+export class AttemptOrder {
+  readonly #locks = new Map<string, LockAttempts>()
   readonly #keepsOrder: boolean
 
   /**
@@ -52,50 +52,57 @@ export class Lanes {
     { enqueue, queue: its }: AttemptOptions,
     attempt: () => Promise<AttemptResult>,
   ): Promise<AttemptResult> {
-    const lane = this.#laneOf(lock)
+    const attempts = this.#attemptsFor(lock)
     const queue = enqueue ? its : NOT_QUEUED
     const wantsAll = weight >= capacity || !enqueue
     return new Promise((resolve, reject) => {
-      const start = (): void => void this.#start(lock, lane, attempt).then(resolve, reject)
-      lane.waiting.push({ queue, wantsAll, start })
-      if (lane.waiting.length === 1) this.#goOn(lock, lane)
+      const start = (): void => void this.#start(lock, attempts, attempt).then(resolve, reject)
+      attempts.waiting.push({ queue, wantsAll, start })
+      if (attempts.waiting.length === 1) this.#goOn(lock, attempts)
     })
   }
 
-  #laneOf(lock: string): Lane {
-    let lane = this.#lanes.get(lock)
-    if (!lane)
-      this.#lanes.set(lock, (lane = { queue: undefined, inFlight: 0, waits: false, waiting: [] }))
-    return lane
+  #attemptsFor(lock: string): LockAttempts {
+    let attempts = this.#locks.get(lock)
+    if (!attempts)
+      this.#locks.set(
+        lock,
+        (attempts = { queue: undefined, inFlight: 0, waits: false, waiting: [] }),
+      )
+    return attempts
   }
 
   async #start(
     lock: string,
-    lane: Lane,
+    attempts: LockAttempts,
     attempt: () => Promise<AttemptResult>,
   ): Promise<AttemptResult> {
-    lane.inFlight += 1
+    attempts.inFlight += 1
     try {
       const result = await attempt()
-      lane.waits = this.#keepsOrder && result.outcome === 'waiting'
+      attempts.waits = this.#keepsOrder && result.outcome === 'waiting'
       return result
     } finally {
-      lane.inFlight -= 1
-      this.#goOn(lock, lane)
+      attempts.inFlight -= 1
+      this.#goOn(lock, attempts)
     }
   }
 
-  #goOn(lock: string, lane: Lane): void {
-    for (let next = lane.waiting[0]; next && mayStart(lane, next); next = lane.waiting[0]) {
-      lane.queue = next.queue
-      lane.waiting.shift()
+  #goOn(lock: string, attempts: LockAttempts): void {
+    for (
+      let next = attempts.waiting[0];
+      next && mayStart(attempts, next);
+      next = attempts.waiting[0]
+    ) {
+      attempts.queue = next.queue
+      attempts.waiting.shift()
       next.start()
     }
-    if (lane.inFlight === 0 && lane.waiting.length === 0) this.#lanes.delete(lock)
+    if (attempts.inFlight === 0 && attempts.waiting.length === 0) this.#locks.delete(lock)
   }
 }
 
-function mayStart({ queue, inFlight, waits }: Lane, next: Waiting): boolean {
+function mayStart({ queue, inFlight, waits }: LockAttempts, next: Waiting): boolean {
   if (inFlight === 0) return true
   const isSame = next.queue !== undefined && next.queue === queue
   return isSame && inFlight < MOST_IN_FLIGHT && (next.wantsAll || waits)

@@ -6,7 +6,7 @@
 import { LockLostError, lockMismatch, LockUsageError, UnsupportedLockError } from '../../errors.js'
 import type { Adoption, AdoptResult, Claim, Granted } from '../../store/contract.js'
 import { Grant } from '../grant/grant.js'
-import { decodeHandle, encodeHandle, type LeaseHandle } from './lease-handle.js'
+import { decodeHandle, encodeHandle, type Handle } from './handle.js'
 import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { isRetryable } from '../release/withdrawals.js'
@@ -135,13 +135,13 @@ export async function releaseHandle(
   return withdrawals.release(claim, nowMs + handle.ttlMs, nowMs)
 }
 
-function claimOf({ claimId, ...handle }: LeaseHandle): Omit<Claim, 'heartbeatMs' | 'owner'> {
+function claimOf({ claimId, ...handle }: Handle): Omit<Claim, 'heartbeatMs' | 'owner'> {
   const { lock, kind, capacity, weight, ttlMs } = handle
   return { lock, id: claimId, kind, capacity, weight, ttlMs }
 }
 
 /** @throws LockUsageError when the handle is damaged or was made for another kind of store. */
-function handleFor({ store }: Runtime, text: unknown): LeaseHandle {
+function handleFor({ store }: Runtime, text: unknown): Handle {
   const handle = decodeHandle(text)
   if (handle.store === store.name) return handle
   throw new LockUsageError(

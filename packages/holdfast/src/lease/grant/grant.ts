@@ -1,7 +1,7 @@
 /**
  * A grant: the store's "yes" to a claim, as far as this process may rely on it.
  *
- * The client renews the grant; a lease is a caller's handle on it. A hand-off inside the process
+ * The client renews the grant; a lease is what a caller has of it. A hand-off inside the process
  * gives the same grant to the next lease. This file has the data and the arithmetic. What ends a
  * grant stands elsewhere: see `RenewalScheduler.lose` and `releaseGrant`.
  */

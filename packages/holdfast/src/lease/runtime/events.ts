@@ -42,7 +42,7 @@ export interface LockEvents {
   /** A renewal got through after `at-risk`. `remainingMs`: until the new deadline. */
   safe: LockEvent & { readonly remainingMs: number }
   /**
-   * The handle of a held lease was garbage-collected, without a release. The client still renews
+   * The object of a held lease was garbage-collected, without a release. The client still renews
    * the lease. `durationMs`: since the grant. `acquiredAt`: the stack of the call, if the client
    * has `traceAcquires`.
    */

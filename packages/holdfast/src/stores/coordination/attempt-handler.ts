@@ -3,7 +3,7 @@
  * that was withdrawn.
  */
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
-import { Lanes } from '../../store/attempt-order.js'
+import { AttemptOrder } from '../../store/attempt-order.js'
 import type { StoreContext } from './context.js'
 import { QueueEntrance } from './queue-entrance.js'
 import type { ServiceSession } from './service.js'
@@ -13,11 +13,11 @@ export class AttemptHandler<S extends ServiceSession> {
   readonly #context: StoreContext<S>
   readonly #entering: QueueEntrance<S>
   readonly #waiting: QueueWaiter<S>
-  readonly #lanes: Lanes
+  readonly #order: AttemptOrder
 
   constructor(context: StoreContext<S>, waiting: QueueWaiter<S>) {
     this.#context = context
-    this.#lanes = new Lanes(context.service.keepsOrder)
+    this.#order = new AttemptOrder(context.service.keepsOrder)
     this.#entering = new QueueEntrance(context, waiting)
     this.#waiting = waiting
   }
@@ -32,7 +32,7 @@ export class AttemptHandler<S extends ServiceSession> {
       return this.attempt(claim, options)
     }
     const record = known ?? records.make(claim, false)
-    const entering = this.#lanes.run(claim, options, () =>
+    const entering = this.#order.run(claim, options, () =>
       this.#entering.enter(record, claim, options),
     )
     record.entering = entering

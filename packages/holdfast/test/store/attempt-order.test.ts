@@ -1,6 +1,6 @@
 /** Attempts of one client for one lock leave in the order of the calls. */
 import { expect, test } from 'vitest'
-import { Lanes } from '../../dist/store/attempt-order.js'
+import { AttemptOrder } from '../../dist/store/attempt-order.js'
 import type { AttemptResult, Claim } from '../../dist/store/contract.js'
 
 const WAITING: AttemptResult = { outcome: 'waiting', holderRemainingMs: undefined }
@@ -9,11 +9,11 @@ const BUSY: AttemptResult = { outcome: 'busy', holderRemainingMs: undefined }
 /** A service that answers when it is asked to. */
 class Service {
   readonly sent: number[] = []
-  readonly #lanes: Lanes
+  readonly #order: AttemptOrder
   readonly #answers = new Map<number, (result: AttemptResult) => void>()
 
   constructor(keepsOrder = false) {
-    this.#lanes = new Lanes(keepsOrder)
+    this.#order = new AttemptOrder(keepsOrder)
   }
 
   attempt(
@@ -30,7 +30,7 @@ class Service {
       heartbeatMs: 300,
       owner: { clientId: 'one', host: 'test', pid: 1 },
     }
-    return this.#lanes.run(claim, { enqueue, tokens: 1, queue }, () => {
+    return this.#order.run(claim, { enqueue, tokens: 1, queue }, () => {
       this.sent.push(number)
       return new Promise((resolve) => void this.#answers.set(number, resolve))
     })
@@ -94,12 +94,12 @@ test('attempts that do not queue travel together, behind the ones that queue', a
 })
 
 test('an attempt that fails lets the next one go, and other locks do not wait at all', async () => {
-  const lanes = new Lanes(false)
+  const order = new AttemptOrder(false)
   const claim = { lock: 'a', weight: 1, capacity: 1 } as Claim
-  const failing = lanes.run(claim, { enqueue: true, tokens: 1 }, () =>
+  const failing = order.run(claim, { enqueue: true, tokens: 1 }, () =>
     Promise.reject(new Error('down')),
   )
-  const next = lanes.run(claim, { enqueue: true, tokens: 1 }, () => Promise.resolve(WAITING))
+  const next = order.run(claim, { enqueue: true, tokens: 1 }, () => Promise.resolve(WAITING))
   await expect(failing).rejects.toThrow('down')
   await expect(next).resolves.toBe(WAITING)
   const service = new Service()

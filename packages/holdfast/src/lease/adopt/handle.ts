@@ -10,7 +10,7 @@ import { LONGEST_TTL_MS, type LockKind } from '../../store/contract.js'
 import { checkName } from '../../store/names.js'
 
 /** What a handle says. */
-export interface LeaseHandle {
+export interface Handle {
   /** The name of the store, such as `redis`. */
   readonly store: string
   readonly lock: string
@@ -27,7 +27,7 @@ const VERSION = 'hf1'
 const KINDS: readonly string[] = ['mutex', 'readWriteLock', 'semaphore'] satisfies LockKind[]
 const LONGEST_HANDLE = 4096
 
-export function encodeHandle(handle: LeaseHandle): string {
+export function encodeHandle(handle: Handle): string {
   const { store, lock, claimId, token, kind, capacity, weight, ttlMs } = handle
   const fields = [store, lock, claimId, String(token), kind, capacity, weight, ttlMs]
   const body = Buffer.from(JSON.stringify(fields)).toString('base64url')
@@ -35,7 +35,7 @@ export function encodeHandle(handle: LeaseHandle): string {
 }
 
 /** @throws LockUsageError for a text that is no whole handle. */
-export function decodeHandle(text: unknown): LeaseHandle {
+export function decodeHandle(text: unknown): Handle {
   const [version, body = '', sum, ...rest] =
     typeof text === 'string' && text.length <= LONGEST_HANDLE ? text.split('.') : []
   if (version !== undefined && /^hf\d+$/.test(version) && version !== VERSION) {
@@ -51,7 +51,7 @@ export function decodeHandle(text: unknown): LeaseHandle {
   )
 }
 
-function readFields(body: string): LeaseHandle | undefined {
+function readFields(body: string): Handle | undefined {
   let fields: unknown
   try {
     fields = JSON.parse(Buffer.from(body, 'base64url').toString())
