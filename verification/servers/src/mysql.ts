@@ -38,56 +38,29 @@ interface Product {
   readonly install: readonly [command: string, ...args: string[]]
 }
 
+interface MysqlOptions {
+  readonly durable?: boolean
+  readonly flags?: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+}
+
 /**
  * Starts a server. Without `durable` it does not wait for the disk. `flags` are as on the command
  * line of the server.
  */
-export async function startMysql(
-  options: {
-    readonly durable?: boolean
-    readonly flags?: readonly string[]
-    readonly env?: NodeJS.ProcessEnv
-  } = {},
-): Promise<MysqlServer> {
+export async function startMysql(options: MysqlOptions = {}): Promise<MysqlServer> {
   const product = usesNewest('mysql') ? newestMysql() : mariadb()
   const folder = makeFolder('mysql')
   const user = userFor('mysql')
   if (user) chownSync(folder, user.uid, user.gid)
-  // A starting server removes the temporary tables that it finds, which may be those of another
-  // one.
-  const places = [`--datadir=${join(folder, 'data')}`, `--tmpdir=${folder}`]
-  const [installer, ...installing] = product.install
-  execFileSync(installer, ['--no-defaults', ...installing, ...places], {
-    ...user,
-    cwd: folder,
-    stdio: 'pipe',
-  })
+  makeDataFolder(product, folder, user)
   const [port = 0] = await freePorts(1)
-  const socket = join(folder, 's.sock')
   const sql = (text: string, database = DATABASE): string =>
-    execFileSync(
-      product.client,
-      ['--no-defaults', '-S', socket, '-u', 'root', '-N', '-B', database],
-      {
-        input: text,
-        encoding: 'utf8',
-        stdio: 'pipe',
-      },
-    ).trim()
+    runClient(product.client, socketIn(folder), database, text)
   const service = new Service({
     name: product.name,
     command: product.server,
-    args: [
-      '--no-defaults',
-      ...product.flags,
-      ...places,
-      `--port=${port}`,
-      '--bind-address=127.0.0.1',
-      `--socket=${socket}`,
-      `--pid-file=${join(folder, 'pid')}`,
-      ...(options.durable === true ? [] : product.notDurable),
-      ...(options.flags ?? []),
-    ],
+    args: serverArgs(product, folder, port, options),
     ...(options.env === undefined ? {} : { env: options.env }),
     ...user,
     ready: async () => (await listens(port)) && sql('select 1', 'mysql') === '1',
@@ -105,6 +78,50 @@ export async function startMysql(
       removeFolder(folder)
     },
   }
+}
+
+function makeDataFolder({ install }: Product, folder: string, user: object | undefined): void {
+  const [installer, ...installing] = install
+  execFileSync(installer, ['--no-defaults', ...installing, ...places(folder)], {
+    ...user,
+    cwd: folder,
+    stdio: 'pipe',
+  })
+}
+
+/**
+ * A starting server removes the temporary tables that it finds, which may be those of another one.
+ */
+function places(folder: string): string[] {
+  return [`--datadir=${join(folder, 'data')}`, `--tmpdir=${folder}`]
+}
+
+function socketIn(folder: string): string {
+  return join(folder, 's.sock')
+}
+
+function serverArgs(
+  product: Product,
+  folder: string,
+  port: number,
+  options: MysqlOptions,
+): string[] {
+  return [
+    '--no-defaults',
+    ...product.flags,
+    ...places(folder),
+    `--port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--socket=${socketIn(folder)}`,
+    `--pid-file=${join(folder, 'pid')}`,
+    ...(options.durable === true ? [] : product.notDurable),
+    ...(options.flags ?? []),
+  ]
+}
+
+function runClient(program: string, socket: string, database: string, input: string): string {
+  const args = ['--no-defaults', '-S', socket, '-u', 'root', '-N', '-B', database]
+  return execFileSync(program, args, { input, encoding: 'utf8', stdio: 'pipe' }).trim()
 }
 
 /**

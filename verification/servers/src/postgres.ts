@@ -24,34 +24,29 @@ export interface PostgresServer {
   remove(): Promise<void>
 }
 
+interface PostgresOptions {
+  readonly durable?: boolean
+  readonly settings?: Readonly<Record<string, string>>
+  readonly env?: NodeJS.ProcessEnv
+}
+
+/** The user and group that a server runs as. */
+interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
 /**
  * Starts a server. `settings` are as in postgresql.conf. Without `durable` it does not wait for the
  * disk, which changes nothing in what clients see while the machine lives.
  */
-export async function startPostgres(
-  options: {
-    readonly durable?: boolean
-    readonly settings?: Readonly<Record<string, string>>
-    readonly env?: NodeJS.ProcessEnv
-  } = {},
-): Promise<PostgresServer> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const bin = binaries()
   const folder = makeFolder('postgres')
   const user = userFor('postgres')
   if (user) chownSync(folder, user.uid, user.gid)
-  const data = join(folder, 'data')
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8'],
-    {
-      ...(options.env === undefined ? {} : { env: options.env }),
-      ...user,
-      cwd: folder,
-      stdio: 'pipe',
-    },
-  )
-  const access = join(data, 'pg_hba.conf')
-  writeFileSync(access, `host all ${GUARDED} all scram-sha-256\n${readFileSync(access, 'utf8')}`)
+  const env = options.env === undefined ? {} : { env: options.env }
+  const data = makeDataFolder(bin, folder, { ...env, ...user })
   const [port = 0] = await freePorts(1)
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -63,7 +58,7 @@ export async function startPostgres(
     name: 'PostgreSQL',
     command: join(bin, 'postgres'),
     args: ['-D', data, '-p', String(port), ...flags(settings)],
-    ...(options.env === undefined ? {} : { env: options.env }),
+    ...env,
     ...user,
     // A port that listens may still refuse with "the database system is starting up".
     ready: async () => (await listens(port)) && psql(bin, port, 'select 1') === '1',
@@ -83,11 +78,25 @@ export async function startPostgres(
   }
 }
 
+/** Makes the data folder, trusting all users but the guarded one, and returns its path. */
+function makeDataFolder(
+  bin: string,
+  folder: string,
+  runAs: Partial<User> & { readonly env?: NodeJS.ProcessEnv },
+): string {
+  const data = join(folder, 'data')
+  const args = ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8']
+  execFileSync(join(bin, 'initdb'), args, { ...runAs, cwd: folder, stdio: 'pipe' })
+  const access = join(data, 'pg_hba.conf')
+  writeFileSync(access, `host all ${GUARDED} all scram-sha-256\n${readFileSync(access, 'utf8')}`)
+  return data
+}
+
 /**
  * The user and group of a server that refuses to run as root; undefined when this process is not
  * root's.
  */
-export function userFor(name: string): { uid: number; gid: number } | undefined {
+export function userFor(name: string): User | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string): number =>
     Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))

@@ -9,11 +9,14 @@ import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './se
 /** The servers' `tickTime`, in milliseconds. */
 export const TICK_MS = 500
 
+/** Lines of zoo.cfg. */
+type Config = Readonly<Record<string, string | number>>
+
 export interface ZooKeeperOptions {
   /** How many servers. Default 1. */
   readonly servers?: number
-  /** More lines of the configuration. */
-  readonly config?: Readonly<Record<string, string | number>>
+  /** More lines of zoo.cfg. */
+  readonly config?: Config
   /**
    * Where each server is at home, if the way between them is to be cut. Clients reach all of them
    * as ever.
@@ -96,40 +99,13 @@ export async function startZooKeeper({
   return ensemble
 }
 
-function server(
-  index: number,
-  all: readonly Ports[],
-  parent: string,
-  extra: Readonly<Record<string, string | number>>,
-): Service {
+function server(index: number, all: readonly Ports[], parent: string, extra: Config): Service {
   const { client = 0, home } = all[index] ?? {}
   const folder = makeFolderOf(parent, `s${index + 1}`, home?.uid)
-  const config: Record<string, string | number> = {
-    tickTime: TICK_MS,
-    minSessionTimeout: 1000,
-    maxSessionTimeout: 60_000,
-    dataDir: folder,
-    clientPort: client,
-    clientPortAddress: '127.0.0.1',
-    'admin.enableServer': 'false',
-    '4lw.commands.whitelist': '*',
-    maxClientCnxns: 0,
-    ...(all.length > 1 ? { initLimit: 20, syncLimit: 10 } : {}),
-    ...extra,
-  }
-  if (all.length > 1) {
-    for (const [number, { peer, election, home: its }] of all.entries()) {
-      config[`server.${number + 1}`] = `${its?.host ?? '127.0.0.1'}:${peer}:${election}`
-    }
-  }
-  writeFileSync(join(folder, 'myid'), String(index + 1))
   const file = join(folder, 'zoo.cfg')
-  writeFileSync(
-    file,
-    Object.entries(config)
-      .map(([key, value]) => `${key}=${value}\n`)
-      .join(''),
-  )
+  const config = { ...ownConfig(folder, client), ...ensembleConfig(all), ...extra }
+  writeFileSync(join(folder, 'myid'), String(index + 1))
+  writeFileSync(file, linesOf(config))
   return new Service({
     name: `ZooKeeper ${index + 1}`,
     command: 'java',
@@ -147,6 +123,35 @@ function server(
     ...(home ? { uid: home.uid } : {}),
     ready: async () => (await ask(client, 'srvr')).includes('Mode:'),
   })
+}
+
+function ownConfig(folder: string, clientPort: number): Config {
+  return {
+    tickTime: TICK_MS,
+    minSessionTimeout: 1000,
+    maxSessionTimeout: 60_000,
+    dataDir: folder,
+    clientPort,
+    clientPortAddress: '127.0.0.1',
+    'admin.enableServer': 'false',
+    '4lw.commands.whitelist': '*',
+    maxClientCnxns: 0,
+  }
+}
+
+/** Where the servers find each other, if there are several. */
+function ensembleConfig(all: readonly Ports[]): Config {
+  if (all.length === 1) return {}
+  const config: Record<string, string | number> = { initLimit: 20, syncLimit: 10 }
+  for (const [index, { peer, election, home }] of all.entries()) {
+    config[`server.${index + 1}`] = `${home?.host ?? '127.0.0.1'}:${peer}:${election}`
+  }
+  return config
+}
+
+function linesOf(config: Config): string {
+  const lines = Object.entries(config).map(([key, value]) => `${key}=${value}\n`)
+  return lines.join('')
 }
 
 const JARS = '/usr/share/java'

@@ -62,27 +62,8 @@ export interface Outcome {
 }
 
 export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promise<Outcome> {
-  const agenda = new Agenda(drawMoments(plan.seed))
-  const clocks = plan.serverClocks.map((errors) => new MachineClock(agenda, errors))
-  const server = makeService(plan.store, agenda, clocks, runtime)
-  const { truth } = server
-  const breaches: Breach[] = []
-  const circumstances = { closing: false, breach: (breach: Breach) => void breaches.push(breach) }
-  const ground: Ground = {
-    plan,
-    runtime,
-    agenda,
-    server,
-    chronicle: new Chronicle(agenda),
-    counters: new FencedCounters(),
-    circumstances,
-    claimants: new Claimants(),
-    handOvers: new HandOvers(agenda, (name, exported, heir) =>
-      sites[heir.process]?.adopt(name, exported, heir),
-    ),
-    nextPid: 100,
-  }
-  const sites: Site[] = plan.clocks.map((errors, index) => new Site(ground, index, errors))
+  const { ground, sites, circumstances, breaches } = prepare(plan, runtime)
+  const { agenda, server, chronicle } = ground
   const stopListening = listen(ground, sites)
   const heal = arrange({ agenda, sites, servers: server.hosts }, plan.faults)
 
@@ -93,19 +74,16 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   heal()
   await agenda.run(plan.durationMs + DRAIN_MS, () => exhausted() || idle())
   const drainedMs = agenda.nowMs - plan.durationMs
-  const stuck = sites.flatMap((site) => stuckActors(site, ground.chronicle.events))
+  const stuck = sites.flatMap((site) => stuckActors(site, chronicle.events))
   await closeAll(agenda, sites, exhausted)
   const closedMs = agenda.nowMs
   await agenda.run(closedMs + IN_FLIGHT_MS, exhausted)
   stopListening()
-  const living = new Set(sites.map(({ client }) => client.locks.clientId))
   return {
-    events: ground.chronicle.events,
-    serverHolds: truth.all,
-    risen: truth.risen,
-    leftOver: truth
-      .leftOver(closedMs)
-      .filter((hold) => living.has(hold.clientId) && !ground.claimants.exported.has(hold.claimId)),
+    events: chronicle.events,
+    serverHolds: server.truth.all,
+    risen: server.truth.risen,
+    leftOver: leftOver(ground, sites, closedMs),
     tokenLogs: server.tokenLogs ?? [],
     counters: ground.counters,
     claimants: ground.claimants,
@@ -115,6 +93,49 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     drainedMs,
     steps: agenda.fired,
   }
+}
+
+/** A case before its first event. */
+interface Prepared {
+  readonly ground: Ground
+  readonly sites: readonly Site[]
+  readonly circumstances: { closing: boolean }
+  readonly breaches: readonly Breach[]
+}
+
+/** Makes the service and the processes of a case. */
+function prepare(plan: Case, runtime: Runtime): Prepared {
+  const agenda = new Agenda(drawMoments(plan.seed))
+  const clocks = plan.serverClocks.map((errors) => new MachineClock(agenda, errors))
+  const breaches: Breach[] = []
+  const circumstances = { closing: false, breach: (breach: Breach) => void breaches.push(breach) }
+  const ground: Ground = {
+    plan,
+    runtime,
+    agenda,
+    server: makeService(plan.store, agenda, clocks, runtime),
+    chronicle: new Chronicle(agenda),
+    counters: new FencedCounters(),
+    circumstances,
+    claimants: new Claimants(),
+    handOvers: new HandOvers(agenda, (name, exported, heir) =>
+      sites[heir.process]?.adopt(name, exported, heir),
+    ),
+    nextPid: 100,
+  }
+  const sites: Site[] = plan.clocks.map((errors, index) => new Site(ground, index, errors))
+  return { ground, sites, circumstances, breaches }
+}
+
+/** What the server still holds for clients that live, and that none of them exported. */
+function leftOver(
+  { server, claimants }: Ground,
+  sites: readonly Site[],
+  closedMs: number,
+): ServerHold[] {
+  const living = new Set(sites.map(({ client }) => client.locks.clientId))
+  const holds = server.truth.leftOver(closedMs)
+  return holds.filter((hold) => living.has(hold.clientId) && !claimants.exported.has(hold.claimId))
 }
 
 /**

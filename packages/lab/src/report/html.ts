@@ -6,8 +6,8 @@ import type { EverydayResult } from '../scenarios/everyday/everyday.js'
 import type { LadderTake } from '../scenarios/ladder/ladder.js'
 import { textsOf } from '../text/language.js'
 import { fill, type Texts } from '../text/texts.js'
+import { choicePart } from './choice-part.js'
 import { barChart, timelineDrawing, timelineLegend } from './drawing.js'
-import { milliseconds, perSecond } from './figures.js'
 import { html, prose, raw, type Html } from './markup.js'
 import { oversellPart } from './oversell-part.js'
 import type { LabReport } from './report.js'
@@ -98,72 +98,6 @@ function everydayPart({ everyday = [] }: LabReport, texts: Texts): Html {
       </dl>
     </section>`
   })}`
-}
-
-function choicePart({ choice }: LabReport, texts: Texts): Html {
-  if (!choice) return html``
-  const { choose: text, punctuation } = texts
-  const { recommendation, figures } = choice
-  const { store, reasons, cautions } = recommendation
-  const points = (lead: string, says: readonly string[]): Html =>
-    html`${says.map((says) => html`<li>${lead}${punctuation.colon}${prose(says)}</li>`)}`
-  const chart = (
-    title: string,
-    value: (row: (typeof figures)[number]) => number,
-    label: (value: number) => string,
-  ): Html => html`
-    <h3>${title}</h3>
-    ${barChart(
-      figures.map((row) => ({
-        name: row.store,
-        value: value(row),
-        label: label(value(row)),
-        kind: 'sound',
-      })),
-      label,
-    )}
-  `
-  const judged = (column: string, better: string): string =>
-    `${column}${punctuation.open}${better}${punctuation.close}`
-  return html`<section>
-    <h2>${text.title}</h2>
-    <p><strong>${text.recommendation}${punctuation.colon}${store}</strong></p>
-    <ul>
-      ${points(
-        text.because,
-        reasons.map((reason) => text.reasons[reason] ?? reason),
-      )}
-      ${points(
-        text.mind,
-        cautions.map((caution) => text.cautions[caution] ?? caution),
-      )}
-    </ul>
-    ${
-      figures.length === 0
-        ? ''
-        : html`${chart(
-              judged(text.columns.rate, text.moreIsBetter),
-              ({ pairsPerSecond }) => pairsPerSecond,
-              perSecond,
-            )}${chart(
-              judged(text.columns.handOff, text.lessIsBetter),
-              ({ handOffP50Ms }) => handOffP50Ms,
-              milliseconds,
-            )}${chart(
-              judged(text.columns.failOver, text.lessIsBetter),
-              ({ failOverMs }) => failOverMs,
-              milliseconds,
-            )}
-            <h3>${text.columns.promise}</h3>
-            <dl>
-              ${figures.map(
-                (row) =>
-                  html`<dt>${row.store}</dt>
-                    <dd>${text.promises[row.store] ?? ''}</dd>`,
-              )}
-            </dl>`
-    }
-  </section>`
 }
 
 function leftOutPart({ leftOut, oversell }: LabReport, texts: Texts): Html {

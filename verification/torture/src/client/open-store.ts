@@ -19,6 +19,8 @@ export interface OpenStore {
   readonly end: () => Promise<void> | void
 }
 
+type Opener = (connection: Connection, index: number, library: Library) => Promise<OpenStore>
+
 /** @param index of the process: client libraries take turns */
 export async function openStore(
   name: StoreName,
@@ -26,58 +28,64 @@ export async function openStore(
   index: number,
   library: Library,
 ): Promise<OpenStore> {
-  const { ports, directory = '' } = connection
-  const [port = 0] = ports
-  switch (name) {
-    case 'memory': {
-      const { memoryStore } = await library.store<typeof import('holdfast/memory')>('memory')
-      return { store: memoryStore({ tombstonesPerLock: 1000 }), end: () => undefined }
-    }
-    case 'embedded': {
-      const { embeddedStore } = await library.store<typeof import('holdfast/embedded')>('embedded')
-      return { store: embeddedStore({ directory }), end: () => undefined }
-    }
-    case 'redis': {
-      const { redisStore } = await library.store<typeof import('holdfast/redis')>('redis')
-      const { client, end } = openClient(libraryOf(index), redisUrl(port))
-      return { store: redisStore({ client }), end }
-    }
-    case 'redis-sentinel':
-    case 'redis-cluster': {
-      const { redisStore } = await library.store<typeof import('holdfast/redis')>('redis')
-      const { client, end } = openReplicated(name, libraryOf(index), connection)
-      return { store: redisStore({ client }), end }
-    }
-    case 'redlock': {
-      const { redlockStore } = await library.store<typeof import('holdfast/redlock')>('redlock')
-      const clients = ports.map((one, node) => openClient(libraryOf(index + node), redisUrl(one)))
-      const store = redlockStore({ clients: clients.map(({ client }) => client) })
-      return { store, end: () => clients.forEach(({ end }) => end()) }
-    }
-    case 'postgres':
-      return openPostgres(port, index, library)
-    case 'mysql': {
-      const { mysqlStore } = await library.store<typeof import('holdfast/mysql')>('mysql')
-      const { createPool } = await import('mysql2/promise')
-      const pool = createPool({ uri: `mysql://root@127.0.0.1:${port}/app`, connectionLimit: 6 })
-      return { store: mysqlStore({ pool }), end: () => pool.end() }
-    }
-    case 'etcd': {
-      const { etcdStore } = await library.store<typeof import('holdfast/etcd')>('etcd')
-      // Clients begin with another member each.
-      const first = index % ports.length
-      const inTurn = [...ports.slice(first), ...ports.slice(0, first)]
-      return {
-        store: etcdStore({ endpoints: inTurn.map((one) => `127.0.0.1:${one}`) }),
-        end: () => undefined,
-      }
-    }
-    case 'zookeeper':
-      break
+  return OPENERS[name](connection, index, library)
+}
+
+const OPENERS: Record<StoreName, Opener> = {
+  async memory(_connection, _index, library) {
+    const { memoryStore } = await library.store<typeof import('holdfast/memory')>('memory')
+    return { store: memoryStore({ tombstonesPerLock: 1000 }), end: () => undefined }
+  },
+  async embedded({ directory = '' }, _index, library) {
+    const { embeddedStore } = await library.store<typeof import('holdfast/embedded')>('embedded')
+    return { store: embeddedStore({ directory }), end: () => undefined }
+  },
+  async redis({ ports }, index, library) {
+    const { redisStore } = await library.store<typeof import('holdfast/redis')>('redis')
+    const { client, end } = openClient(libraryOf(index), redisUrl(firstOf(ports)))
+    return { store: redisStore({ client }), end }
+  },
+  'redis-sentinel': replicated('redis-sentinel'),
+  'redis-cluster': replicated('redis-cluster'),
+  async redlock({ ports }, index, library) {
+    const { redlockStore } = await library.store<typeof import('holdfast/redlock')>('redlock')
+    const clients = ports.map((one, node) => openClient(libraryOf(index + node), redisUrl(one)))
+    const store = redlockStore({ clients: clients.map(({ client }) => client) })
+    return { store, end: () => clients.forEach(({ end }) => end()) }
+  },
+  postgres: ({ ports }, index, library) => openPostgres(firstOf(ports), index, library),
+  async mysql({ ports }, _index, library) {
+    const { mysqlStore } = await library.store<typeof import('holdfast/mysql')>('mysql')
+    const { createPool } = await import('mysql2/promise')
+    const uri = `mysql://root@127.0.0.1:${firstOf(ports)}/app`
+    const pool = createPool({ uri, connectionLimit: 6 })
+    return { store: mysqlStore({ pool }), end: () => pool.end() }
+  },
+  async etcd({ ports }, index, library) {
+    const { etcdStore } = await library.store<typeof import('holdfast/etcd')>('etcd')
+    // Clients begin with another member each.
+    const first = index % ports.length
+    const inTurn = [...ports.slice(first), ...ports.slice(0, first)]
+    const endpoints = inTurn.map((one) => `127.0.0.1:${one}`)
+    return { store: etcdStore({ endpoints }), end: () => undefined }
+  },
+  async zookeeper({ ports }, _index, library) {
+    const { zookeeperStore } = await library.store<typeof import('holdfast/zookeeper')>('zookeeper')
+    const connect = ports.map((one) => `127.0.0.1:${one}`).join()
+    return { store: zookeeperStore({ connect, tickMs: TICK_MS }), end: () => undefined }
+  },
+}
+
+function replicated(name: 'redis-sentinel' | 'redis-cluster'): Opener {
+  return async (connection, index, library) => {
+    const { redisStore } = await library.store<typeof import('holdfast/redis')>('redis')
+    const { client, end } = openReplicated(name, libraryOf(index), connection)
+    return { store: redisStore({ client }), end }
   }
-  const { zookeeperStore } = await library.store<typeof import('holdfast/zookeeper')>('zookeeper')
-  const connect = ports.map((one) => `127.0.0.1:${one}`).join()
-  return { store: zookeeperStore({ connect, tickMs: TICK_MS }), end: () => undefined }
+}
+
+function firstOf([port = 0]: readonly number[]): number {
+  return port
 }
 
 async function openPostgres(port: number, index: number, library: Library): Promise<OpenStore> {

@@ -7,7 +7,7 @@ import { needsClock, ServerClock } from './clock.js'
 import { fillDisk } from './disk.js'
 import { now } from '../run/chronicle.js'
 import { flushAll, redisNode, refusals } from './redis-server.js'
-import type { Action, Target, Tools } from './target.js'
+import type { Action, Heal, Target, Tools } from './target.js'
 
 const CATCH_UP_MS = 5000
 /** Room for its log, which is rewritten before it fills the disk by itself. */
@@ -20,11 +20,6 @@ export async function redisTarget(count: number, kinds: readonly AnyFaultKind[])
   const times = clocks ? Array.from({ length: count }, () => new ServerClock()) : []
   const servers = await startAll(count, times, diskMb)
   const of = ({ server }: Fault): RedisServer => servers[server] as RedisServer
-  const start = (index: number): Promise<RedisServer> => startOne(times[index], diskMb)
-  // Of several servers that vote, one that forgets loses no lease: its holder's next renewal gives
-  // it its vote again.
-  const forgetting = ({ forgot }: Tools): Tools['forgot'] =>
-    count === 1 ? forgot : () => undefined
   const step: Action = ({ server, byMs }) => {
     times[server]?.step(byMs)
     return () => undefined
@@ -36,55 +31,78 @@ export async function redisTarget(count: number, kinds: readonly AnyFaultKind[])
     connection: (ports) => ({ ports }),
     actions: {
       ...refusals(of),
-      'restart-empty': async (fault, tools) => {
-        const server = of(fault)
-        const beforeNs = now()
-        await server.kill()
-        server.forget()
-        return async () => {
-          await server.start()
-          forgetting(tools)(beforeNs)
-        }
-      },
-      flush: async (fault, tools) => {
-        await flushAll([of(fault)], forgetting(tools))
-        return () => undefined
-      },
-      // It cannot keep its word to write everything before it answers, and ends itself.
-      'disk-full': (fault) => {
-        const server = of(fault)
-        const makeRoom = fillDisk(server.folder)
-        return async () => {
-          makeRoom()
-          // It ends when it cannot write its log, and may be about to end just now.
-          const answer = await server.command('PING').catch(() => '')
-          if (!answer.startsWith('+PONG')) {
-            await server.kill()
-            await server.start()
-          }
-        }
-      },
+      ...forgettings(of, count),
+      'disk-full': (fault) => fillDiskOf(of(fault)),
       'clock-forward': step,
       'clock-back': step,
-      failover: async ({ server: index }, tools) => {
-        const master = servers[index] as RedisServer
-        const replica = await start(index)
-        const link = await follow(replica, master)
-        // From here on the replica gets nothing, silently.
-        link.faults.dropReplies = true
-        return async () => {
-          await master.stop()
-          await replica.command('REPLICAOF', 'NO', 'ONE')
-          await link.close()
-          servers[index] = replica
-          tools.redirect(index, replica.port)
-        }
-      },
+      failover: failover(servers, (index) => startOne(times[index], diskMb)),
     },
     async stop() {
       for (const server of servers) await server.stop()
       for (const time of times) time.remove()
     },
+  }
+}
+
+/**
+ * The server forgets what it granted. Of several servers that vote, one that forgets loses no
+ * lease: its holder's next renewal gives it its vote again.
+ */
+function forgettings(
+  of: (fault: Fault) => RedisServer,
+  count: number,
+): Record<'restart-empty' | 'flush', Action> {
+  const noted = ({ forgot }: Tools): Tools['forgot'] => (count === 1 ? forgot : () => undefined)
+  return {
+    'restart-empty': async (fault, tools) => {
+      const server = of(fault)
+      const beforeNs = now()
+      await server.kill()
+      server.forget()
+      return async () => {
+        await server.start()
+        noted(tools)(beforeNs)
+      }
+    },
+    flush: async (fault, tools) => {
+      await flushAll([of(fault)], noted(tools))
+      return () => undefined
+    },
+  }
+}
+
+/** It cannot keep its word to write everything before it answers, and ends itself. */
+function fillDiskOf(server: RedisServer): Heal {
+  const makeRoom = fillDisk(server.folder)
+  return async () => {
+    makeRoom()
+    // It ends when it cannot write its log, and may be about to end just now.
+    const answer = await server.command('PING').catch(() => '')
+    if (!answer.startsWith('+PONG')) {
+      await server.kill()
+      await server.start()
+    }
+  }
+}
+
+/** A replica that has missed the latest writes takes the place of its master. */
+function failover(
+  servers: RedisServer[],
+  startReplica: (index: number) => Promise<RedisServer>,
+): Action {
+  return async ({ server: index }, tools) => {
+    const master = servers[index] as RedisServer
+    const replica = await startReplica(index)
+    const link = await follow(replica, master)
+    // From here on the replica gets nothing, silently.
+    link.faults.dropReplies = true
+    return async () => {
+      await master.stop()
+      await replica.command('REPLICAOF', 'NO', 'ONE')
+      await link.close()
+      servers[index] = replica
+      tools.redirect(index, replica.port)
+    }
   }
 }
 
