@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createLocks, type Clock, type Locks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { decodeHandle, encodeHandle } from '../../../dist/lease/adopt/lease-handle.js'
+import { decodeHandle, encodeHandle } from '../../../dist/lease/adopt/handle.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-handles-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
