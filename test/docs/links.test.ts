@@ -1,7 +1,7 @@
 /** Every relative link of a page leads to a file and to a heading that exist. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
@@ -17,6 +17,16 @@ test.each(pages)('%s has no broken link', (page) => {
     .filter((link) => !leadsSomewhere(page, link))
   expect(broken).toEqual([])
 })
+
+test.each(['docs', 'docs/internals', 'docs/migrate', 'docs/stores'])(
+  'an index links to each page of %s',
+  (room) => {
+    const index = read(`${room === 'docs/internals' ? 'docs' : room}/README.md`)
+    const own = pages.filter((page) => dirname(page) === room && basename(page) !== 'README.md')
+    expect(own.length).toBeGreaterThan(3)
+    expect(own.filter((page) => !index.includes(`${basename(page)})`))).toEqual([])
+  },
+)
 
 function leadsSomewhere(page: string, link: string): boolean {
   const [path = '', anchor] = link.split('#')

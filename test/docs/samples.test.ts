@@ -1,0 +1,94 @@
+/** Every program of the pages compiles, and runs with the servers that it names. */
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { transform } from 'esbuild'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { blocksOf, programOf, ROOT } from './samples/blocks.js'
+import { LEFT_OUT, PAGES, pagesWith, type Page } from './samples/pages.js'
+import { Servers } from './samples/servers.js'
+
+/** In the repository, whose packages the programs import. */
+const folder = join(ROOT, `build/samples-${process.pid}`)
+const run = promisify(execFile)
+const LANGUAGES = ['ts', 'js']
+const running = PAGES.filter(({ runsElsewhere }) => runsElsewhere === undefined)
+let servers: Servers
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'node_modules'), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules/ioredis6'), join(folder, 'node_modules/ioredis'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const name of ['reader.d.ts', 'reader.mjs', 'my-store.d.ts'])
+    cpSync(join(import.meta.dirname, 'samples', name), join(folder, name))
+  const [history] = blocksOf('docs/internals/history.md', ['jsonl'])
+  writeFileSync(join(folder, 'run.jsonl'), history?.code ?? '')
+  servers = await Servers.start(new Set(running.flatMap((page) => page.servers ?? [])))
+})
+
+afterAll(async () => {
+  await servers.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('no page with programs is missing', () => {
+  const known = [...PAGES.map(({ path }) => path), 'README.zh-CN.md']
+  expect(LEFT_OUT).toHaveProperty(['README.zh-CN.md'])
+  expect(pagesWith(LANGUAGES).toSorted()).toEqual(known.toSorted())
+})
+
+test('the programs compile', async () => {
+  for (const page of PAGES)
+    for (const [name, source] of programs(page, typed(page)))
+      writeFileSync(join(folder, `${name}.ts`), source)
+  const target = { module: 'nodenext', target: 'es2023', lib: ['es2023', 'esnext.disposable'] }
+  const checks = { strict: true, skipLibCheck: true, noEmit: true, types: ['node'] }
+  const config = { compilerOptions: { ...target, ...checks }, include: ['*.ts'] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const compiled = await run(process.execPath, [compiler, '-p', folder]).catch(
+    (error: { readonly stdout: string }) => error,
+  )
+  expect(compiled.stdout).toBe('')
+})
+
+/** Samples in JavaScript on a page in TypeScript use another library too, and only run. */
+function typed({ path }: Page): readonly string[] {
+  return blocksOf(path, ['ts']).length > 0 ? ['ts'] : ['js']
+}
+
+test.each(running.map((page) => [page.path, page] as const))(
+  'the programs of %s run',
+  async (_, page) => {
+    const store = `embedded:${join(folder, nameOf(page))}`
+    const env = {
+      ...process.env,
+      HOLDFAST_STORE: store,
+      LOCKS: page.locks === 'embedded:' ? store : page.locks,
+      ...servers.envFor(page.servers ?? []),
+    }
+    const end = `${page.end ?? ''}\nconsole.log('end')\nprocess.exit()`
+    for (const [name, source] of programs(page, LANGUAGES, end)) {
+      const { code } = await transform(source, { loader: 'ts', target: 'es2022' })
+      writeFileSync(join(folder, `${name}.mjs`), code)
+      const args = ['--import', './reader.mjs', `${name}.mjs`]
+      const ended = await run(process.execPath, args, { cwd: folder, env, timeout: 60_000 }).catch(
+        (error: { readonly stdout: string; readonly stderr: string }) => error,
+      )
+      expect(ended.stderr).toBe('')
+      expect(ended.stdout.split('\n').at(-2)).toBe('end')
+    }
+  },
+)
+
+/** Returns the programs of a page by their names. */
+function programs(page: Page, languages: readonly string[], end = ''): Map<string, string> {
+  const blocks = blocksOf(page.path, languages)
+  const groups = page.apart === true ? blocks.map((block) => [block]) : [blocks]
+  return new Map(groups.map((group, at) => [`${nameOf(page)}-${at + 1}`, programOf(group, end)]))
+}
+
+function nameOf({ path }: Page): string {
+  return path.replaceAll('/', '-').replace('.md', '')
+}

@@ -1,0 +1,53 @@
+/**
+ * Stands for `npm` and `npx` in the commands of the pages: nothing is fetched. Packages must be
+ * published ones, and scripts, files and topics of the lab must exist.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = process.env.ROOT
+const HOLDFAST = join(ROOT, 'packages/cli/bin/holdfast.cjs')
+const OTHERS = ['ioredis', '@photostructure/sqlite@1.2.1']
+
+const [, , program, ...args] = process.argv
+if (program === 'npm') npm(args)
+else npx(args)
+
+function npm([command, ...rest]) {
+  if (['ci', 'init', 'test'].includes(command)) return
+  if (command === 'run') return assert(rest[0] in manifest('.').scripts, `no script ${rest[0]}`)
+  assert(command === 'install', `npm ${command} is unknown here`)
+  const packages = rest.filter((word) => !word.startsWith('-'))
+  for (const name of packages)
+    assert(OTHERS.includes(name) || isPublished(name), `${name} is not published`)
+}
+
+function npx([command, ...rest]) {
+  if (command === 'vitest') return assert(existsSync(join(ROOT, rest.at(-1))), rest.join(' '))
+  assert(command === 'holdfast', `npx ${command} is unknown here`)
+  if (rest[0] !== 'lab') return holdfast(rest, 'inherit')
+  // The lab has tests of its own, so only its words are checked here.
+  const help = holdfast(['lab', '--help'], 'pipe').stdout
+  for (const word of rest.slice(1).filter((part) => !part.endsWith('.html')))
+    assert(new RegExp(`(^|\\s)${word}\\b`).test(help), `the lab does not know ${word}`)
+}
+
+function holdfast(rest, stdio) {
+  const ended = spawnSync(process.execPath, [HOLDFAST, ...rest], { stdio, encoding: 'utf8' })
+  process.exitCode = ended.status ?? 1
+  return ended
+}
+
+function isPublished(name) {
+  const folder = join('packages', name.replace('@holdfast/', ''))
+  return existsSync(join(ROOT, folder)) && manifest(folder).private !== true
+}
+
+function manifest(folder) {
+  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
+}
+
+function assert(condition, message) {
+  if (!condition) throw new Error(message)
+}

@@ -1,0 +1,64 @@
+/** The pages with samples, and how the programs on them run. */
+import { execFileSync } from 'node:child_process'
+import { blocksOf, ROOT } from './blocks.js'
+import type { ServerName } from './servers.js'
+
+export interface Page {
+  readonly path: string
+  /** What its program connects to. Without these servers it is compiled, and does not run. */
+  readonly servers?: readonly ServerName[]
+  /** The URL of the store behind the `locks` that the samples of the page take for granted. */
+  readonly locks?: 'embedded:' | 'postgres:'
+  /** Each sample is a program of its own, where others are one program together. */
+  readonly apart?: boolean
+  /** What the program does at its end, to use what the samples made. */
+  readonly end?: string
+  /** Why the program is compiled, and does not run here. */
+  readonly runsElsewhere?: string
+}
+
+const TAKE_ONE_LOCK = `await locks.mutex('sample').run(work)`
+
+export const PAGES: readonly Page[] = [
+  { path: 'README.md', servers: ['redis'] },
+  { path: 'packages/holdfast/README.md', servers: ['redis'] },
+  {
+    path: 'packages/conformance/README.md',
+    runsElsewhere: 'it is the whole suite, which test/conformance runs for each store',
+  },
+  { path: 'docs/first-lock.md', servers: ['redis'], apart: true },
+  { path: 'docs/guide.md', locks: 'embedded:' },
+  { path: 'docs/transactions.md', servers: ['postgres', 'redis'], locks: 'postgres:' },
+  { path: 'docs/stores/memory.md', end: TAKE_ONE_LOCK },
+  { path: 'docs/stores/embedded.md', end: TAKE_ONE_LOCK },
+  { path: 'docs/stores/redis.md', servers: ['redis'], end: TAKE_ONE_LOCK },
+  { path: 'docs/stores/redlock.md', servers: ['redlock'], end: TAKE_ONE_LOCK },
+  { path: 'docs/stores/postgres.md', servers: ['postgres'], end: TAKE_ONE_LOCK },
+  { path: 'docs/stores/mysql.md', servers: ['mysql'], end: TAKE_ONE_LOCK },
+  { path: 'docs/stores/etcd.md', servers: ['etcd'], end: TAKE_ONE_LOCK },
+  { path: 'docs/stores/zookeeper.md', servers: ['zookeeper'], end: TAKE_ONE_LOCK },
+  {
+    path: 'docs/stores/README.md',
+    runsElsewhere: 'it is the whole suite, which test/conformance runs for each store',
+  },
+  { path: 'docs/migrate/async-mutex.md' },
+  { path: 'docs/migrate/proper-lockfile.md' },
+  { path: 'docs/migrate/redis-semaphore.md', servers: ['redis'] },
+  { path: 'docs/migrate/redisson.md', servers: ['redis'] },
+  { path: 'docs/migrate/redlock.md', servers: ['redlock'] },
+  { path: 'docs/migrate/verrou.md', servers: ['redis'] },
+  { path: 'docs/internals/history.md' },
+]
+
+/** Pages whose samples are those of another page, or come from a program. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  'README.zh-CN.md': 'readme.test.ts compares its blocks with those of README.md',
+  'docs/guarantees.md': 'verification/torture/dist/page.js writes it, and --check compares it',
+}
+
+/** Returns the pages of the repository that have samples in one of these languages. */
+export function pagesWith(languages: readonly string[]): string[] {
+  const tracked = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+  const pages = tracked.split('\n').filter((path) => path !== '')
+  return pages.filter((path) => blocksOf(path, languages).length > 0)
+}

@@ -1,0 +1,59 @@
+/** The program around a sample: what it takes for granted, and servers at the ports it names. */
+import { Socket } from 'node:net'
+
+const ports = JSON.parse(process.env.PORTS)
+const connect = Socket.prototype.connect
+Socket.prototype.connect = function (...args) {
+  const [options] = Array.isArray(args[0]) ? args[0] : args
+  const port = ports[`${options.host}:${options.port}`] ?? ports[options.port]
+  if (port !== undefined) Object.assign(options, { host: '127.0.0.1', port })
+  return connect.apply(this, args)
+}
+
+const nothing = async () => undefined
+Object.assign(globalThis, {
+  work: nothing,
+  async charge(_order, { signal, token }) {
+    if (signal.aborted || typeof token !== 'bigint') throw new Error('charged without a lease')
+  },
+  load: async (id) => ({ id }),
+  ship: nothing,
+  markShipped: nothing,
+  importFiles: nothing,
+  schedule: nothing,
+  buildAndStore: async () => 'report',
+  readStored: nothing,
+  buildReport: nothing,
+  stop: nothing,
+  train: nothing,
+  seenEnough: () => true,
+  userId: 'user',
+  signal: new AbortController().signal,
+  shutdown: new AbortController().signal,
+})
+
+const { LOCKS, DATABASE_URL } = process.env
+if (LOCKS === 'postgres:') await defineDatabases()
+if (LOCKS) await defineLocks(LOCKS.replace('postgres:', DATABASE_URL))
+
+async function defineLocks(url) {
+  const { createLocks } = await import('holdfast')
+  const { openStore } = await import('holdfast/url')
+  const locks = createLocks(await openStore(url))
+  // Each call of the samples is one of several that a reader chooses from: all are granted.
+  const lock = locks.semaphore('lock', { permits: 9, renew: false })
+  Object.assign(globalThis, { locks, lock, lease: await locks.mutex('lease').acquire() })
+}
+
+async function defineDatabases() {
+  const { migratePostgres } = await import('holdfast/postgres')
+  const { Kysely, PostgresDialect } = await import('kysely')
+  const { Pool } = await import('pg')
+  const { default: postgres } = await import('postgres')
+  const { Redis } = await import('ioredis')
+  const pool = new Pool({ connectionString: DATABASE_URL })
+  await migratePostgres(pool)
+  const db = new Kysely({ dialect: new PostgresDialect({ pool }) })
+  const sql = postgres(DATABASE_URL, { fetch_types: false, onnotice() {} })
+  Object.assign(globalThis, { pool, db, sql, redis: new Redis() })
+}
