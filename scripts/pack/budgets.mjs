@@ -1,14 +1,14 @@
 /** The size of what users download, and of what they bundle. */
-import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
 import { join } from 'node:path'
+import { coreSize } from './core-size.mjs'
 import { BUILD } from './files.mjs'
 import { report, run } from './run.mjs'
 
 const MOST_BYTES = 1_000_000
 const MOST_FILES = 300
-/** Of `import { createLocks } from 'holdfast'`, minified and gzipped. */
-const MOST_CORE_BYTES = 36_200
+/** Of `import { createLocks } from 'holdfast'`: see core-size.mjs. */
+const MOST_START_BYTES = 28_400
+const MOST_WHOLE_BYTES = 36_900
 
 /** @throws Error when the package is larger than its budget. */
 export async function checkBudgets() {
@@ -18,23 +18,9 @@ export async function checkBudgets() {
   )
   requireAtMost('unpacked bytes', unpackedSize, MOST_BYTES)
   requireAtMost('files', entryCount, MOST_FILES)
-  requireAtMost(
-    'bytes of createLocks, minified and gzipped',
-    await coreBytes(source),
-    MOST_CORE_BYTES,
-  )
-}
-
-async function coreBytes(source) {
-  const { outputFiles } = await build({
-    stdin: { contents: `export { createLocks } from './index.mjs'`, resolveDir: source },
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    format: 'esm',
-    write: false,
-  })
-  return gzipSync(outputFiles[0].contents, { level: 9 }).length
+  const { start, whole } = await coreSize(join(source, 'index.mjs'))
+  requireAtMost('bytes that createLocks loads at its start', start, MOST_START_BYTES)
+  requireAtMost('bytes of createLocks in one file', whole, MOST_WHOLE_BYTES)
 }
 
 function requireAtMost(what, found, most) {

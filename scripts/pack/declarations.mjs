@@ -24,6 +24,8 @@ export function copyDeclarations(source, entries, target) {
     const copy = join(target, relative(join(source, 'dist'), file))
     const text = readFileSync(file, 'utf8')
       .replace(/^\/\/# sourceMappingURL=.*\n?/m, '')
+      // Imports of code alone.
+      .replaceAll(/^import '.*\n/gm, '')
       // As in the sources.
       .replaceAll(/^(?: {4})+/gm, (indent) => ' '.repeat(indent.length / 2))
     mkdirSync(dirname(copy), { recursive: true })

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { bundle } from './bundle.mjs'
 import { copyDeclarations } from './declarations.mjs'
 import { BUILD, ROOT, readJson, writeJson } from './files.mjs'
+import { writeWrappers } from './wrappers.mjs'
 
 const COMMAND = join(ROOT, 'packages/cli')
 /** Clients that the command loads when their URL is used. */
@@ -20,7 +21,7 @@ export async function stageLibrary() {
   const target = await stage('holdfast', {
     input: { 'dist/holdfast': join(COMMAND, 'dist/main.js') },
     external: CLIENTS,
-    core: 'index',
+    core: 'locks/create.js',
     changes: { bin: { holdfast: 'bin/holdfast.cjs' }, man: 'dist/holdfast.1' },
   })
   // `dist/run.cjs` is the small file of `holdfast run`; the other commands share the library.
@@ -54,21 +55,25 @@ async function stage(folder, { input, external, core, changes }) {
 
   const manifest = readJson(join(source, 'package.json'))
   const entries = entriesOf(source, manifest)
-  const exported = await bundle({
+  const { exported, imports } = await bundle({
     target,
     input: { ...entries, ...input },
-    core,
+    core: core && join(source, 'dist', core),
     external: [...Object.keys(manifest.peerDependencies), ...external],
     resolve: Object.fromEntries(
       Object.entries(entries).map(([name, file]) => [specifierOf(manifest, name), file]),
     ),
   })
+  writeWrappers(target, Object.keys(entries), exported)
   for (const [name, file] of Object.entries(entries)) {
-    writeEntry(target, name, file.replace(join(source, 'dist'), './types'), exported[name])
+    writeTypes(target, name, file.replace(join(source, 'dist'), './types'))
   }
   copyDeclarations(source, Object.values(entries), join(target, 'types'))
   for (const name of ['README.md', 'LICENSE']) cpSync(join(source, name), join(target, name))
-  writeJson(join(target, 'package.json'), published(manifest, Object.keys(entries), changes))
+  writeJson(
+    join(target, 'package.json'),
+    published(manifest, Object.keys(entries), { ...changes, ...imports }),
+  )
   return target
 }
 
@@ -87,12 +92,10 @@ function specifierOf(manifest, name) {
   return name === 'index' ? manifest.name : `${manifest.name}/${name}`
 }
 
-/** Writes what stands beside an entry's `.js`: the wrapper for `import`, and the types of both. */
-function writeEntry(target, name, types, exported) {
+/** Writes the types of an entry, for both module systems. */
+function writeTypes(target, name, types) {
   // `Symbol.asyncDispose` is in the types of a lease; projects with an older `lib` lack it.
   const declaration = `/// <reference lib="esnext.disposable" />\nexport * from '${types}'\n`
-  const wrapper = `export {\n  ${exported.join(',\n  ')},\n} from './${name}.js'\n`
-  writeFileSync(join(target, `${name}.mjs`), wrapper)
   writeFileSync(join(target, `${name}.d.ts`), declaration)
   writeFileSync(join(target, `${name}.d.mts`), declaration)
 }

@@ -23,6 +23,8 @@ const common = {
   // The user of a store installs its client.
   external: ['@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'redis'],
   logLevel: 'warning',
+  // The library imports some files only to have them at hand.
+  logOverride: { 'ignored-bare-import': 'silent' },
 }
 
 for (const file of readdirSync(dist)) {
@@ -41,6 +43,18 @@ await build({
   chunkNames: 'common-[hash]',
 })
 
+/** A run makes none of the calls whose code `createLocks` imports with the first of them. */
+const withoutRareCalls = {
+  name: 'without rare calls',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ path, kind, importer }) =>
+      kind === 'dynamic-import' && /holdfast\/dist\/(locks|lease)\//.test(importer)
+        ? { path, external: true }
+        : undefined,
+    )
+  },
+}
+
 await build({
   ...common,
   format: 'cjs',
@@ -58,4 +72,5 @@ await build({
   inject: [join(dist, 'fast-start/performance.js')],
   // The other bundle opens the stores on servers, so this import is never reached.
   external: [...common.external, '*/servers.js'],
+  plugins: [withoutRareCalls],
 })

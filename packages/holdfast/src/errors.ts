@@ -1,5 +1,5 @@
 /**
- * Every error that Holdfast throws on purpose.
+ * The errors that Holdfast throws on purpose. Those of fences are in fence/errors.ts.
  *
  * A message says what happened, to which lock, and what to do. `code` is stable and meant for
  * programs; the text is meant for people and may change. Each failure makes a new instance, so
@@ -252,14 +252,6 @@ export function lockMismatch(
   )
 }
 
-/** Returns the error for a request to a store that is closed or closes. */
-export function storeClosed(title: string, store: string): LockUsageError {
-  return new LockUsageError(`The ${title} store was closed. Make a new one.`, {
-    code: 'LOCKS_CLOSED',
-    store,
-  })
-}
-
 /** Why a store could not do its work. */
 export type UnavailableCode =
   | 'STORE_UNAVAILABLE'
@@ -287,54 +279,11 @@ export class StoreUnavailableError extends LockError {
   }
 }
 
-/** The advice to a process that meets a newer stored format than it knows. */
-export const UPDATE_ADVICE = 'Nothing was changed. Update Holdfast in this process.'
-
-/**
- * Returns the error for stored state whose format is newer than this version knows
- * (`STORE_FORMAT`).
- * @param what the state, such as `An entry in the queue`
- */
-export function newerFormat(
-  what: string,
-  { found, known, ...details }: LockErrorDetails & { found: string; known: number },
-): StoreUnavailableError {
-  const text = `${what} has ${found}, and this version of Holdfast knows format ${known}. ${UPDATE_ADVICE}`
-  return new StoreUnavailableError(text, { ...details, code: 'STORE_FORMAT' })
-}
-
 /** The store does not support this operation. Nothing was changed. */
 export class UnsupportedLockError extends LockError {
   override readonly name: string = 'UnsupportedLockError'
   constructor(message: string, details: LockErrorDetails = {}) {
     super('UNSUPPORTED', message, details)
-  }
-}
-
-/**
- * A protected resource has already seen a larger fencing token, or the same one from another owner.
- */
-export class StaleTokenError extends LockError {
-  override readonly name: string = 'StaleTokenError'
-  constructor(message: string, details: LockErrorDetails = {}) {
-    super('STALE_TOKEN', message, details)
-  }
-}
-
-/** An optimistic change met a newer version at each try. Nothing was written. */
-export class VersionConflictError extends LockError {
-  override readonly name: string = 'VersionConflictError'
-  /** How many tries were made. */
-  readonly tries: number
-
-  constructor(tries: number, details: LockErrorDetails & { lock: string }) {
-    super(
-      'VERSION_CONFLICT',
-      `The row ${details.lock} was changed by others each of the ${tries} times that this change was tried. ` +
-        'Nothing was written. Allow more tries, or use a lock for a row with many writers.',
-      details,
-    )
-    this.tries = tries
   }
 }
 

@@ -3,7 +3,7 @@
  * it has seen, and refuses a smaller one. It protects the resource when two clients believe that
  * they hold a lock, for any store of the lock.
  */
-import { LockUsageError, StaleTokenError, StoreUnavailableError } from '../errors.js'
+import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { checkName } from '../store/names.js'
@@ -15,6 +15,7 @@ import { checkExclusive } from '../transaction/transaction.js'
 import { hexOf } from '../stores/mysql/names.js'
 import { fenceStatements as mysqlFence } from './mysql.js'
 import { fenceStatement as postgresFence } from './postgres.js'
+import { StaleTokenError } from './errors.js'
 import { checkCommands, fencedInRedis, isRedis, type RedisCommand } from './redis.js'
 
 export type { RedisCommand } from './redis.js'

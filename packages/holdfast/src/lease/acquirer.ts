@@ -2,7 +2,6 @@
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
 import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
-import { adoptHandle } from './adopt/export-and-adopt.js'
 import { announceGrant } from './runtime/announcements.js'
 import { hasContexts } from '../async/async-context.js'
 import type { Client } from './client.js'
@@ -125,6 +124,7 @@ export class Acquirer {
 
   /** Takes over an exported lease. It is never handed on inside the process. */
   async adopt(handle: unknown): Promise<HeldLease> {
+    const { adoptHandle } = await import('./adopt/export-and-adopt.js')
     const grant = await adoptHandle(this.#client, this.#template, this.#settings.renew, handle)
     const lease = this.#leaseAlone(grant)
     if (await this.#abortsEarly(lease)) return lease

@@ -1,4 +1,9 @@
-/** `createLocks`: the entrance of the library. */
+/**
+ * `createLocks`: the entrance of the library.
+ *
+ * Calls that most programs never make import their code when they are made: a bundle starts
+ * without it.
+ */
 import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError } from '../errors.js'
 import { Client } from '../lease/client.js'
@@ -6,65 +11,31 @@ import { detached } from '../async/async-context.js'
 import { enclosingFrame } from '../lease/nesting/run-frames.js'
 import { HeldLease } from '../lease/hold/held-lease.js'
 import {
-  checkDuration,
   CLIENT_KEYS,
   type AcquireOptions,
   type LockOptions,
   type LocksOptions,
 } from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
-import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
-import { releaseHandle, renewHandle } from '../lease/adopt/export-and-adopt.js'
+import { checkKeys, checkNoOptions } from '../options/known-keys.js'
 import type { Lease } from '../lease/hold/lease.js'
-import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
+import type { HolderInfo, LockInfo, StealResult, Store } from '../store/contract.js'
 import { shownAs } from '../store/with-json.js'
-import { checkName, checkText, fullName } from '../store/names.js'
+import { checkName, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
-import { transaction } from '../transaction/transaction.js'
-import { assertWork } from './at-least.js'
-import { oncePerTick, TICK_KEYS, type TickOptions, type TickResult } from './once-per-tick.js'
 import { closeClient, useStore, type CloseOptions } from './close.js'
 import type { Election } from './election.js'
 import { LockElection } from './lock-election.js'
 import type { Lockable } from './lock.js'
-import {
-  assertOpenFor,
-  findLock,
-  lockWithJson,
-  pingStore,
-  unsupported,
-  type PingOptions,
-} from './look-up.js'
+import type { InspectOptions, PingOptions } from './look-up.js'
 import { multi, type MultiLock } from './multi.js'
 import { mutex, type Mutex } from './mutex.js'
+import type { TickOptions, TickResult } from './once-per-tick.js'
 import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
 import { semaphore, type Semaphore, type SemaphoreOptions } from './semaphore.js'
 import { singleFlight, type SingleFlight } from './single-flight.js'
+import type { StealLockOptions } from './steal.js'
 import { striped, type StripedLock, type StripedOptions } from './striped.js'
-
-export interface InspectOptions {
-  /** The prefix of the names, without the namespace. Default: all of the namespace. */
-  readonly prefix?: string
-  /** The largest number of locks. Default 1 000. */
-  readonly limit?: number
-}
-
-export interface StealLockOptions {
-  /**
-   * Free the lock at once, under running code: then only the fencing token protects. Default false.
-   */
-  readonly now?: boolean
-  /**
-   * Who steals and why, in at most 256 bytes. The holder's `LockLostError` and `inspect` show it.
-   * With `now` most stores have no holder left to show it to.
-   */
-  readonly reason?: string
-}
-
-const INSPECT_KEYS: KnownKeys<InspectOptions> = { prefix: 1, limit: 1 }
-const STEAL_KEYS: KnownKeys<StealLockOptions> = { reason: 1, now: 1 }
-
-const MAX_REASON_BYTES = 256
 
 /** Locks over one store. */
 export interface Locks extends AsyncDisposable {
@@ -165,28 +136,9 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
   useStore(store)
   const named = (name: unknown): string => fullName(namespace, name)
-  const prefixed = (prefix: string): string =>
-    namespace === '' ? prefix : `${namespace}:${prefix}`
-
-  async function inspect(options: InspectOptions = {}): Promise<readonly LockInfo[]> {
-    if (!store.traits.inspect) throw unsupported(store, 'inspect')
-    const { prefix, limit } = checkInspect(options)
-    assertOpenFor(client.runtime, 'inspect')
-    const found: LockInfo[] = []
-    let cursor: string | undefined
-    do {
-      const page = await store.inspect({
-        prefix: prefixed(prefix),
-        cursor,
-        limit: Math.min(limit - found.length, 1000),
-      })
-      found.push(...page.locks.map(lockWithJson))
-      cursor = page.cursor
-    } while (cursor !== undefined && found.length < limit)
-    return found
-  }
 
   async function holders(lock: string): Promise<readonly HolderInfo[]> {
+    const { findLock } = await import('./look-up.js')
     return (await findLock(store, lock))?.holders ?? []
   }
 
@@ -213,35 +165,36 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
     },
     singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock, 'singleFlight')),
     async oncePerTick(name, work, options) {
-      checkKeys('oncePerTick', options, TICK_KEYS)
-      const { atLeastMs, ...rest } = options
-      checkDuration('atLeastMs', atLeastMs, { min: 1 })
+      const { oncePerTick } = await import('./once-per-tick.js')
       const full = named(name)
-      assertWork('oncePerTick', full, work)
-      return oncePerTick(mutex(client, full, rest), () => holders(full), work, atLeastMs)
+      return oncePerTick(client, full, () => holders(full), work, options)
     },
-    inspect,
-    ping: async (how = {}) => pingStore(client, named('ping'), how),
-    async steal(name, options = {}) {
-      if (!store.traits.steal) throw unsupported(store, 'steal')
-      const how = checkSteal(options)
-      const lock = named(name)
-      client.runtime.assertOpen(lock)
-      const stolen = await store.steal(lock, how)
-      // Holders of this client, and the callers behind them, need not wait for the next renewal.
-      const own = client.leases.values().filter((lease) => lease.name === lock)
-      for (const lease of own) lease.verifySoon()
-      return stolen
+    async inspect(options) {
+      const { inspectLocks } = await import('./look-up.js')
+      return inspectLocks(client, namespace, options)
+    },
+    async ping(options) {
+      const { pingStore } = await import('./look-up.js')
+      return pingStore(client, named('ping'), options)
+    },
+    async steal(name, options) {
+      const { steal } = await import('./steal.js')
+      return steal(client, named(name), options)
     },
     async renewHandle(handle, extra?: unknown) {
       checkNoOptions('renewHandle', extra)
+      const { renewHandle } = await import('../lease/adopt/export-and-adopt.js')
       return renewHandle(client, handle)
     },
     async releaseHandle(handle, extra?: unknown) {
       checkNoOptions('releaseHandle', extra)
+      const { releaseHandle } = await import('../lease/adopt/export-and-adopt.js')
       return releaseHandle(client, handle)
     },
-    transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
+    async transaction(lock, db, work, how) {
+      const { transaction } = await import('../transaction/transaction.js')
+      return transaction(store, lock, db, work, how)
+    },
     current(name, extra?: unknown) {
       checkNoOptions('current', extra)
       return currentLease(named(name))
@@ -281,30 +234,4 @@ function checkStore(store: unknown): void {
     "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory', " +
       "embeddedStore() of 'holdfast/embedded' or redisStore({ client }) of 'holdfast/redis'.",
   )
-}
-
-function checkSteal(options: StealLockOptions): StealOptions {
-  checkKeys('steal', options, STEAL_KEYS)
-  const { now = false, reason } = options
-  // Any other true value, such as the text 'false', would free the lock under running code.
-  if (typeof now !== 'boolean') {
-    throw new LockUsageError(`The option now of steal must be true or false, not ${describe(now)}.`)
-  }
-  return reason === undefined
-    ? { now }
-    : { now, reason: checkText(reason, 'reason', MAX_REASON_BYTES) }
-}
-
-function checkInspect(options: InspectOptions): Required<InspectOptions> {
-  checkKeys('inspect', options, INSPECT_KEYS)
-  const { prefix = '', limit = 1000 } = options
-  if (typeof prefix !== 'string') {
-    throw new LockUsageError(`The prefix of inspect must be a string, not ${describe(prefix)}.`)
-  }
-  if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new LockUsageError(
-      `The limit of inspect must be a whole number from 1 on, not ${describe(limit)}.`,
-    )
-  }
-  return { prefix, limit }
 }

@@ -13,8 +13,8 @@ import type { HolderInfo } from '../store/contract.js'
 import { leadUntilDone, type Candidate } from './lead.js'
 import type { Election, ElectionEvents, LeadOptions } from './election.js'
 import type { BasicLock } from './lock.js'
-import { unsupported } from './look-up.js'
 import { observeLeaders, type Leadership } from './observe.js'
+import { unsupported } from './unsupported.js'
 
 const LEAD_KEYS: KnownKeys<LeadOptions> = { signal: 1 }
 const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']

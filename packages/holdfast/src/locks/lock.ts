@@ -8,8 +8,7 @@ import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-o
 import type { AwaitedClaim } from '../lease/runtime/open-waits.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkNoOptions } from '../options/known-keys.js'
-import { runAtLeast } from './at-least.js'
-import { inspectLock, type LockState } from './look-up.js'
+import type { LockState } from './look-up.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
 export interface Lockable<L extends Lease = Lease> {
@@ -88,7 +87,15 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     const call = work as unknown as (lease: HeldLease) => T | PromiseLike<T>
     return options?.atLeastMs === undefined
       ? this.#acquirer.run(call, options)
-      : runAtLeast(this.#client, this.#template, this.#settings, call, options)
+      : this.#runAtLeast(call, options)
+  }
+
+  async #runAtLeast<T>(
+    work: (lease: HeldLease) => T | PromiseLike<T>,
+    options: RunOptions,
+  ): Promise<T> {
+    const { runAtLeast } = await import('./at-least.js')
+    return runAtLeast(this.#client, this.#template, this.#settings, work, options)
   }
 
   acquire(options?: AcquireOptions): Promise<L> {
@@ -109,6 +116,7 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
 
   async inspect(extra?: unknown): Promise<LockState> {
     checkNoOptions('inspect', extra, { lock: this.name })
+    const { inspectLock } = await import('./look-up.js')
     return inspectLock(this.#client, this.#template)
   }
 

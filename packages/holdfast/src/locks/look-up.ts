@@ -1,13 +1,22 @@
 /** What a client asks the store outside of a lease: how one lock stands, and whether it answers. */
-import { LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockUsageError } from '../errors.js'
 import { onAbort } from '../async/abort-listeners.js'
 import type { Client } from '../lease/client.js'
 import type { WaitOptions } from '../options/lock-options.js'
 import type { ClaimTemplate, Runtime } from '../lease/runtime/runtime.js'
 import { limitsOf } from '../lease/wait/caller-wait.js'
+import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import type { LockInfo, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
+import { unsupported } from './unsupported.js'
+
+export interface InspectOptions {
+  /** The prefix of the names, without the namespace. Default: all of the namespace. */
+  readonly prefix?: string
+  /** The largest number of locks. Default 1 000. */
+  readonly limit?: number
+}
 
 /** The state of one lock. */
 export interface LockState extends LockInfo {
@@ -17,14 +26,11 @@ export interface LockState extends LockInfo {
 
 export type PingOptions = Pick<WaitOptions, 'signal'>
 
+const INSPECT_KEYS: KnownKeys<InspectOptions> = { prefix: 1, limit: 1 }
 const PING_KEYS: KnownKeys<PingOptions> = { signal: 1 }
 
-export function unsupported(store: Store, what: string): UnsupportedLockError {
-  return new UnsupportedLockError(`The ${store.name} store cannot ${what}.`, { store: store.name })
-}
-
 /** A copy: the store may show the same object again. */
-export function lockWithJson<T extends LockInfo>(info: T): T {
+function lockWithJson<T extends LockInfo>(info: T): T {
   return withJson({ ...info, holders: info.holders.map((holder) => withJson({ ...holder })) })
 }
 
@@ -34,6 +40,44 @@ export async function findLock(store: Store, lock: string): Promise<LockInfo | u
   const page = await store.inspect({ lock })
   const [info] = page.locks
   return info && lockWithJson(info)
+}
+
+/** Resolves to the locks of a namespace, page by page. */
+export async function inspectLocks(
+  { runtime }: Client,
+  namespace: string,
+  options: InspectOptions = {},
+): Promise<readonly LockInfo[]> {
+  const { store } = runtime
+  if (!store.traits.inspect) throw unsupported(store, 'inspect')
+  const { prefix, limit } = checkInspect(options)
+  assertOpenFor(runtime, 'inspect')
+  const found: LockInfo[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.inspect({
+      prefix: namespace === '' ? prefix : `${namespace}:${prefix}`,
+      cursor,
+      limit: Math.min(limit - found.length, 1000),
+    })
+    found.push(...page.locks.map(lockWithJson))
+    cursor = page.cursor
+  } while (cursor !== undefined && found.length < limit)
+  return found
+}
+
+function checkInspect(options: InspectOptions): Required<InspectOptions> {
+  checkKeys('inspect', options, INSPECT_KEYS)
+  const { prefix = '', limit = 1000 } = options
+  if (typeof prefix !== 'string') {
+    throw new LockUsageError(`The prefix of inspect must be a string, not ${describe(prefix)}.`)
+  }
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new LockUsageError(
+      `The limit of inspect must be a whole number from 1 on, not ${describe(limit)}.`,
+    )
+  }
+  return { prefix, limit }
 }
 
 /** Resolves to the state of a lock, by one request. */
@@ -62,7 +106,7 @@ export async function inspectLock(
 export async function pingStore(
   { runtime, waitLimits }: Client,
   lock: string,
-  options: PingOptions,
+  options: PingOptions = {},
 ): Promise<{ readonly latencyMs: number }> {
   checkKeys('ping', options, PING_KEYS)
   const { signal } = limitsOf(lock, options, waitLimits)
@@ -78,7 +122,7 @@ export async function pingStore(
 }
 
 /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
-export function assertOpenFor({ closed, store }: Runtime, call: string): void {
+function assertOpenFor({ closed, store }: Runtime, call: string): void {
   if (!closed) return
   throw new LockUsageError(
     `${call} was called after locks.close(). Make a new client with createLocks.`,

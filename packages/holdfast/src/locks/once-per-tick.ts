@@ -1,9 +1,12 @@
 /** `oncePerTick`: of the replicas that a timer starts at about the same time, one works. */
 import { LockTimeoutError } from '../errors.js'
+import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/hold/lease.js'
-import type { KnownKeys } from '../options/known-keys.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkDuration } from '../options/lock-options.js'
 import type { HolderInfo } from '../store/contract.js'
-import type { Lockable } from './lock.js'
+import { assertWork } from './at-least.js'
+import { mutex } from './mutex.js'
 
 export interface TickOptions {
   /**
@@ -18,7 +21,7 @@ export interface TickOptions {
   readonly ttlMs?: number
 }
 
-export const TICK_KEYS: KnownKeys<TickOptions> = { atLeastMs: 1, ttlMs: 1 }
+const TICK_KEYS: KnownKeys<TickOptions> = { atLeastMs: 1, ttlMs: 1 }
 
 /** What `oncePerTick` did. `holder` is missing where the store cannot show it, or it has gone. */
 export type TickResult<T> =
@@ -27,18 +30,26 @@ export type TickResult<T> =
 
 /** Runs `work` unless the lock is taken. Never waits. */
 export async function oncePerTick<T>(
-  lock: Lockable,
+  client: Client,
+  name: string,
   holders: () => Promise<readonly HolderInfo[]>,
   work: (lease: Lease) => T | PromiseLike<T>,
-  atLeastMs: number,
+  options: TickOptions,
 ): Promise<TickResult<T>> {
+  checkKeys('oncePerTick', options, TICK_KEYS)
+  const { atLeastMs, ...rest } = options
+  checkDuration('atLeastMs', atLeastMs, { min: 1 })
+  assertWork('oncePerTick', name, work)
   let hasBegun = false
   const begin = (lease: Lease): T | PromiseLike<T> => {
     hasBegun = true
     return work(lease)
   }
   try {
-    return { ran: true, value: await lock.run(begin, { waitMs: 0, atLeastMs }) }
+    return {
+      ran: true,
+      value: await mutex(client, name, rest).run(begin, { waitMs: 0, atLeastMs }),
+    }
   } catch (error) {
     if (hasBegun || !(error instanceof LockTimeoutError)) throw error
     // The lock was busy in any case: an answer about the holder is a bonus.

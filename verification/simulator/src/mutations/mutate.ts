@@ -15,16 +15,23 @@ const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
 
 export async function mutated(mutation: Pick<Mutation, 'name' | 'edits'>): Promise<Runtime> {
   const copy = mutatedCopy(mutation)
-  try {
-    const { createLocks, onLockEvent } = await load<Runtime>(join(copy, 'index.js'))
-    const { memoryStore } = await load<Runtime>(join(copy, 'stores/memory/index.js'))
-    const { redisStore } = await load<Runtime>(join(copy, 'stores/redis/index.js'))
-    const { redlockStore } = await load<Runtime>(join(copy, 'stores/redlock/index.js'))
-    const rule = await load<Runtime['rule']>(join(copy, 'store/grant-rule.js'))
-    return { createLocks, onLockEvent, memoryStore, redisStore, redlockStore, rule }
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
-  }
+  removeAtExit(copy)
+  const { createLocks, onLockEvent } = await load<Runtime>(join(copy, 'index.js'))
+  const { memoryStore } = await load<Runtime>(join(copy, 'stores/memory/index.js'))
+  const { redisStore } = await load<Runtime>(join(copy, 'stores/redis/index.js'))
+  const { redlockStore } = await load<Runtime>(join(copy, 'stores/redlock/index.js'))
+  const rule = await load<Runtime['rule']>(join(copy, 'store/grant-rule.js'))
+  return { createLocks, onLockEvent, memoryStore, redisStore, redlockStore, rule }
+}
+
+const loaded: string[] = []
+
+/** Keeps the folder until then: the library imports some files with the first call for them. */
+function removeAtExit(folder: string): void {
+  if (loaded.push(folder) > 1) return
+  process.once('exit', () => {
+    for (const copy of loaded) rmSync(copy, { recursive: true, force: true })
+  })
 }
 
 /**

@@ -3,7 +3,6 @@ import { LockUsageError, UnsupportedLockError } from '../../errors.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
-import { assertAdopts, detachClaim, detachGrant } from '../adopt/export-and-adopt.js'
 import { runUnder, type Enterable } from '../nesting/run-frames.js'
 import { Hold } from './hold.js'
 import { checkNote, type LeaseNote } from './lease-note.js'
@@ -83,6 +82,7 @@ export class HeldLease extends Hold implements WriteLease {
   async export(extra?: unknown): Promise<string> {
     this.#checkNoOptions('export', extra)
     const { runtime, renewals } = this.services
+    const { assertAdopts, detachGrant } = await import('../adopt/export-and-adopt.js')
     assertAdopts(runtime, this.name)
     // With a whole TTL, and with no renewal in flight, which would find the claim lost.
     await this.renew()
@@ -102,6 +102,7 @@ export class HeldLease extends Hold implements WriteLease {
     // A pushed grant has a short TTL until its first renewal.
     if (grant.renewing === 'once') await this.renew()
     if (endsWithHolder(store)) {
+      const { detachClaim } = await import('../adopt/export-and-adopt.js')
       const sentMs = clock.monotonicMs()
       grant.claim = await detachClaim(services, grant, token)
       grant.extend(sentMs, services.runtime.clockOffsetMs(sentMs), true)

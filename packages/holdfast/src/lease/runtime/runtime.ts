@@ -7,7 +7,7 @@ import type { Clock, Random } from '../../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Claim, LockKind, Owner, Store } from '../../store/contract.js'
 import { clocksParted } from '../grant/deadline.js'
-import { DeadlockDetector } from '../deadlock/detector.js'
+import { DetectorLoader } from '../deadlock/detector-loader.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
 import { HolderLookups } from './holder-lookups.js'
 import { LATE_AFTER_MS, OpenWaits } from './open-waits.js'
@@ -44,7 +44,7 @@ export class Runtime {
   claims = 0
   readonly waits: OpenWaits
   readonly holders: HolderLookups
-  readonly deadlocks: DeadlockDetector
+  readonly deadlocks: DetectorLoader
   /** Whether `close` was called. */
   closed = false
   /** The prefix of new claim ids. */
@@ -66,7 +66,7 @@ export class Runtime {
     this.#offsetMs = this.clockOffsetMs()
     this.waits = new OpenWaits(clock)
     this.holders = new HolderLookups(store, clock)
-    this.deadlocks = new DeadlockDetector(this, deadlockCheckMs)
+    this.deadlocks = new DetectorLoader(this, deadlockCheckMs)
   }
 
   /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */

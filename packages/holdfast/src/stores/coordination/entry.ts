@@ -1,7 +1,7 @@
 /**
  * What an entry of a queue says of itself, as JSON that people may read in the service's own tools.
  */
-import { newerFormat } from '../../errors.js'
+import { newerFormat } from '../../store/errors.js'
 import type { Claim, LockKind, Owner } from '../../store/contract.js'
 import { readOwner } from '../../store/owner.js'
 

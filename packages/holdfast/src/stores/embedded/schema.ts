@@ -6,7 +6,8 @@
  * on.
  */
 import { accessSync, constants, statSync } from 'node:fs'
-import { LockError, newerFormat, StoreUnavailableError } from '../../errors.js'
+import { LockError, StoreUnavailableError } from '../../errors.js'
+import { newerFormat } from '../../store/errors.js'
 import {
   makeDatabaseFile,
   prepareFolder,

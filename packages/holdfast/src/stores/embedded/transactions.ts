@@ -6,7 +6,8 @@
  * cannot be overtaken by its own withdraw. Otherwise withdrawals go first, since they make room.
  */
 import { systemRandom } from '../../clock/clock.js'
-import { storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
+import { StoreUnavailableError, type LockError } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
 import type { DatabaseFile } from './directory.js'
 import { resultCode, type Database } from './engine.js'
 import type { Layout } from './layout.js'

@@ -8,7 +8,7 @@
  *   `HF002`. A process of this version then reports `STORE_FORMAT` at its next call, and earlier
  *   calls pay nothing.
  */
-import { newerFormat } from '../../errors.js'
+import { newerFormat } from '../../store/errors.js'
 import { statement, type Connections } from './clients.js'
 import { isUnmigrated } from './errors.js'
 

@@ -8,10 +8,10 @@ import {
   InternalLockError,
   isLockError,
   StoreUnavailableError,
-  UPDATE_ADVICE,
   type LockError,
   type UnavailableCode,
 } from '../../errors.js'
+import { UPDATE_ADVICE } from '../../store/errors.js'
 
 export const STORE_NAME = 'redis'
 

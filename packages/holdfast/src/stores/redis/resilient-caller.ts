@@ -7,7 +7,8 @@
  * is back: every verb may be repeated.
  */
 import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
-import { storeClosed, type LockError } from '../../errors.js'
+import { type LockError } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Script } from './scripts.generated.js'

@@ -10,7 +10,7 @@
  * The promise for tokens: as long as B's majority contains a node that sealed A's token and kept
  * it, B's token is another one; and if A's acquire returned before B's began, B's token is larger.
  */
-import { storeClosed } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   Adoption,

@@ -8,7 +8,8 @@
  * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
  * were answered. Heartbeats of waiters never wait.
  */
-import { isLockError, storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
+import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
 import type { Database } from './database.js'
 import type { Answer, Request } from './requests.js'
 

@@ -3,10 +3,10 @@ import {
   isLockError,
   LockUsageError,
   StoreUnavailableError,
-  UPDATE_ADVICE,
   type LockError,
   type UnavailableCode,
 } from '../../errors.js'
+import { UPDATE_ADVICE } from '../../store/errors.js'
 
 /** The SQLSTATE with which the rule in the database reports a newer format of its tables. */
 export const NEWER_FORMAT = 'HF002'

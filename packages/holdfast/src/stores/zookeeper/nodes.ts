@@ -5,7 +5,7 @@
  * are escaped to ASCII: ZooKeeper takes no slash, no `.` and `..`, and none of the characters
  * beyond the basic plane.
  */
-import { newerFormat } from '../../errors.js'
+import { newerFormat } from '../../store/errors.js'
 import type { Claim } from '../../store/contract.js'
 import { ENTRY_FORMAT } from '../coordination/entry.js'
 

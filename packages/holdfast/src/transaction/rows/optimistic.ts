@@ -4,7 +4,8 @@
  * that two callers seldom change at the same time.
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
-import { LockUsageError, VersionConflictError } from '../../errors.js'
+import { LockUsageError } from '../../errors.js'
+import { VersionConflictError } from '../../fence/errors.js'
 import { checkDuration } from '../../options/lock-options.js'
 import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'

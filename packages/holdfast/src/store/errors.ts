@@ -1,0 +1,26 @@
+/** Errors that several stores throw for the same reason. */
+import { LockUsageError, StoreUnavailableError, type LockErrorDetails } from '../errors.js'
+
+/** Returns the error for a request to a store that is closed or closes. */
+export function storeClosed(title: string, store: string): LockUsageError {
+  return new LockUsageError(`The ${title} store was closed. Make a new one.`, {
+    code: 'LOCKS_CLOSED',
+    store,
+  })
+}
+
+/** The advice to a process that meets a newer stored format than it knows. */
+export const UPDATE_ADVICE = 'Nothing was changed. Update Holdfast in this process.'
+
+/**
+ * Returns the error for stored state whose format is newer than this version knows
+ * (`STORE_FORMAT`).
+ * @param what the state, such as `An entry in the queue`
+ */
+export function newerFormat(
+  what: string,
+  { found, known, ...details }: LockErrorDetails & { found: string; known: number },
+): StoreUnavailableError {
+  const text = `${what} has ${found}, and this version of Holdfast knows format ${known}. ${UPDATE_ADVICE}`
+  return new StoreUnavailableError(text, { ...details, code: 'STORE_FORMAT' })
+}
