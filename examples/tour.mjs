@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createLocks, onLockEvent } from 'holdfast'
 import { openStore } from 'holdfast/url'
 
-const store = await openStore(process.argv[2])
+const store = await openStore(process.argv[2] ?? 'embedded:')
 const locks = createLocks(store, { label: 'tour', namespace: `tour-${process.pid}` })
 const show = (what, ...values) => console.log(`${what}:`, ...values)
 const next = (event) => new Promise((resolve) => void onLockEvent(event, resolve))

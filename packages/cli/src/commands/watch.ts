@@ -74,18 +74,27 @@ function watch(
   prefix: string,
   intervalMs: number,
 ): Promise<number> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let state: WatchState = FIRST_STATE
     const paint = paintFor(stdout())
     const draw = (): void => {
       const nowMs = performance.now()
-      screen.draw(render(state, { size: screen.size, store: location.shown, nowMs, paint }))
+      const options = { size: screen.size, store: location.shown, nowMs, intervalMs, paint }
+      try {
+        screen.draw(render(state, options))
+      } catch (error) {
+        end()
+        reject(error)
+      }
     }
     const screen = new TerminalScreen({
       onRedraw: draw,
       onKey: (key) => {
         const next = press(state, key, pageLinesOf(screen.size))
-        if (next === 'quit') return end()
+        if (next === 'quit') {
+          end()
+          return resolve(EXIT.ok)
+        }
         state = next
         draw()
       },
@@ -105,7 +114,6 @@ function watch(
       clearInterval(drawing)
       clearTimeout(nextRequest)
       screen.close()
-      resolve(EXIT.ok)
     }
     screen.open()
     draw()

@@ -1,7 +1,9 @@
 /**
  * The terminal of `holdfast watch`: the alternate screen, raw keys, and their end. Every way out
- * restores the terminal: the end of the program, signals, an exception, and Ctrl-Z.
+ * restores the terminal: the end of the program, signals, an exception, and Ctrl-Z. A terminal that
+ * has gone ends the program.
  */
+import { closeSync } from 'node:fs'
 import { keysIn } from './keys.js'
 import type { Key } from './state.js'
 import type { Size } from './view.js'
@@ -59,8 +61,11 @@ export class TerminalScreen {
       }
     }
     this.#input.setEncoding('utf8').on('data', read)
-    this.#input.on('end', hangUp)
-    this.#listeners.push(() => this.#input.off('data', read).off('end', hangUp))
+    const hangUp = (): void => this.#hangUp()
+    this.#input.on('end', hangUp).on('error', hangUp)
+    this.#listeners.push(() =>
+      this.#input.off('data', read).off('end', hangUp).off('error', hangUp),
+    )
   }
 
   draw(lines: readonly string[]): void {
@@ -95,14 +100,19 @@ export class TerminalScreen {
     this.#input.setRawMode(false)
   }
 
+  /**
+   * Ends the program after its terminal. Nothing can be restored, and Node aborts at the exit when
+   * it tries to, unless the files are closed.
+   */
+  #hangUp(): void {
+    this.#isOpen = false
+    for (const fd of [0, 1, 2]) closeSync(fd)
+    process.exit(ENDING.SIGHUP)
+  }
+
   /** SIGSTOP, since this process listens for SIGTSTP. */
   #suspend(): void {
     this.#leave()
     process.kill(process.pid, 'SIGSTOP')
   }
-}
-
-/** The input ends with its terminal; the program has no other reason to stay. */
-function hangUp(): void {
-  process.exit(ENDING.SIGHUP)
 }

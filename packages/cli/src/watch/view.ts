@@ -18,18 +18,30 @@ export interface ViewOptions {
   readonly size: Size
   readonly store: string
   readonly nowMs: number
+  /** The time between two requests to the store. */
+  readonly intervalMs: number
   readonly paint: Paint
 }
 
 /** Lines that are no rows of the table: title, summary, blank, head, blank, keys. */
 const FRAME_LINES = 6
+/** The same in a terminal too low for that: summary and head. */
+const LOW_FRAME_LINES = 2
+/** An answer that takes this much longer than the interval is late. */
+const LATE_MS = 1_000
+/** How many lines of a failure are shown. */
+const FAILURE_LINES = 2
 const LIST_KEYS = 'q quit  s sort  r reverse  / filter  ↑↓ select  enter open'
 const LOCK_KEYS = 'esc back  q quit'
 const FILTER_KEYS = 'enter keep  esc clear'
 
 /** How many rows of locks fit. */
 export function pageLinesOf({ lines }: Size): number {
-  return Math.max(1, lines - FRAME_LINES)
+  return Math.max(1, lines - (isLow(lines) ? LOW_FRAME_LINES : FRAME_LINES))
+}
+
+function isLow(lines: number): boolean {
+  return lines < FRAME_LINES
 }
 
 /** Returns exactly `size.lines` lines, none wider than the terminal. */
@@ -39,21 +51,29 @@ export function render(state: WatchState, options: ViewOptions): string[] {
   const now = { ...state, locks: aged(state.locks, sinceMs) }
   const title = `${paint('bold', 'holdfast watch')}  ${options.store}`
   const keys = state.typing ? FILTER_KEYS : state.opened ? LOCK_KEYS : LIST_KEYS
+  const above = summary(now, options)
   const body = state.opened ? lockLines(now, options) : listLines(now, options)
-  const room = Math.max(0, size.lines - 4)
-  const shown = [title, summary(now, options), '', ...padded(body, room), paint('dim', keys)]
+  const room = (frame: number): number => Math.max(0, size.lines - above.length - frame)
+  const shown = isLow(size.lines)
+    ? [...above, ...padded(body, room(0))]
+    : [title, ...above, '', ...padded(body, room(3)), paint('dim', keys)]
   return shown.slice(0, size.lines).map((line) => fit(line, size.columns))
 }
 
-function summary(state: WatchState, { nowMs, paint }: ViewOptions): string {
-  if (state.failure !== undefined) {
-    const age =
-      state.answeredMs === undefined
-        ? ''
-        : ` (shown: ${formatDuration(nowMs - state.answeredMs)} old)`
-    return paint('red', `${printable(state.failure)}${age}`)
+function summary(state: WatchState, options: ViewOptions): string[] {
+  const { size, nowMs, intervalMs, paint } = options
+  const { answeredMs, failure } = state
+  const age = answeredMs === undefined ? undefined : nowMs - answeredMs
+  if (failure !== undefined) {
+    const asOf = age === undefined ? '' : `as of ${formatDuration(age)} ago: `
+    const lines = folded(`${asOf}${printable(failure)}`, size.columns)
+    const shown = lines.slice(0, isLow(size.lines) ? 1 : FAILURE_LINES)
+    if (shown.length < lines.length) shown.push(cut(`${shown.pop() ?? ''} …`, size.columns))
+    return shown.map((line) => paint('red', line))
   }
-  if (state.answeredMs === undefined) return 'asking the store …'
+  if (age === undefined) return ['asking the store …']
+  if (age > intervalMs + LATE_MS)
+    return [paint('yellow', `as of ${formatDuration(age)} ago: the store has not answered since`)]
   const holders = state.locks.reduce((sum, { holders: all }) => sum + all.length, 0)
   const waiters = state.locks.reduce((sum, info) => sum + waiterCount(info), 0)
   const parts = [
@@ -61,7 +81,7 @@ function summary(state: WatchState, { nowMs, paint }: ViewOptions): string {
     `by ${state.sort}${state.reversed ? ', reversed' : ''}`,
     ...(state.filter === '' && !state.typing ? [] : [`filter: ${printable(state.filter)}`]),
   ]
-  return parts.join(' · ') + (state.typing ? '█' : '')
+  return [parts.join(' · ') + (state.typing ? '█' : '')]
 }
 
 function listLines(state: WatchState, { size, paint }: ViewOptions): string[] {
@@ -92,13 +112,34 @@ function listLines(state: WatchState, { size, paint }: ViewOptions): string[] {
   ]
 }
 
+/** A terminal that is narrower shows only the number of waiters. */
+const NARROW = 60
+/** After the columns that `ls` leaves out, the live table leaves out these, in this order. */
+const LEFT_OUT_LATER = ['HELD FOR', 'WAITING', 'HELD BY', 'TTL LEFT']
+
 /** A row of the live table is one line, so long names are cut. An opened lock shows its name. */
 function columnsFor(width: number): Column<LockRow>[] {
-  const room = Math.max(12, Math.floor(width * 0.35))
-  return LOCK_COLUMNS.map((column, index): Column<LockRow> => {
-    const limit = index === 0 ? room : column.title === 'HELD BY' ? Math.floor(width * 0.25) : 0
-    return limit === 0 ? column : { ...column, cell: (row) => cut(column.cell(row), limit) }
+  const limits: Readonly<Record<string, number>> = {
+    LOCK: Math.min(width, Math.max(8, Math.floor(width * 0.35))),
+    'HELD BY': Math.max(10, Math.floor(width * 0.25)),
+  }
+  return LOCK_COLUMNS.map((column): Column<LockRow> => {
+    const { title } = column
+    const later = LEFT_OUT_LATER.indexOf(title)
+    const optional = later === -1 ? column.optional : LOCK_COLUMNS.length + later
+    const isCount = title === 'WAITING' && width < NARROW
+    const cell = isCount ? waiterCountText : column.cell
+    const limit = limits[title]
+    return {
+      ...column,
+      ...(optional === undefined ? {} : { optional }),
+      cell: limit === undefined ? cell : (row) => cut(cell(row), limit),
+    }
   })
+}
+
+function waiterCountText({ info, first }: LockRow): string {
+  return first ? String(waiterCount(info)) : ''
 }
 
 function lockLines(state: WatchState, { size, paint }: ViewOptions): string[] {
@@ -116,6 +157,18 @@ function lockLines(state: WatchState, { size, paint }: ViewOptions): string[] {
         displayWidth(plain(line)) > size.columns ? wrapped(plain(line), size.columns) : [line],
       ),
   ]
+}
+
+/** Breaks a sentence between its words, and a word that is too long anywhere. */
+function folded(text: string, columns: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? ''
+    const longer = last === '' ? word : `${last} ${word}`
+    if (displayWidth(longer) <= columns) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines.filter((line) => line !== '').flatMap((line) => wrapped(line, columns))
 }
 
 function wrapped(text: string, columns: number): string[] {

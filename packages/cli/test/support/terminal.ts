@@ -33,8 +33,11 @@ export class Terminal {
     args: readonly string[],
     env: Record<string, string | undefined> = {},
     cols = 200,
+    cwd?: string,
   ) {
-    this.#pty = spawn(file, [...args], { cols, rows: 50, env: { ...process.env, ...env } })
+    const place = cwd === undefined ? {} : { cwd }
+    const size = { cols, rows: 50 }
+    this.#pty = spawn(file, [...args], { ...size, ...place, env: { ...process.env, ...env } })
     this.pid = this.#pty.pid
     this.#pty.onData((text) => (this.screen += text))
     this.#pty.onExit((status) => (this.#ended = status))
@@ -63,6 +66,16 @@ export class Terminal {
     )
     const { exitCode, signal = 0 } = this.#ended ?? { exitCode: -1 }
     return signal === 0 ? exitCode : 128 + signal
+  }
+
+  /** Takes the terminal away from its programs, as the end of a connection does. */
+  hangUp(): void {
+    // The types leave out what the class has.
+    ;(this.#pty as IPty & { destroy(): void }).destroy()
+  }
+
+  resize(columns: number, lines: number): void {
+    this.#pty.resize(columns, lines)
   }
 
   /** Ends what runs in it, as closing the window does, only surer. */
