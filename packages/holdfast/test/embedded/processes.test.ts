@@ -63,7 +63,7 @@ test('a deleted file is made again', async () => {
   const claim = makeClaim('a')
   await take(store, claim)
   expect(existsSync(join(directory, 'locks.db'))).toBe(true)
-  // Our station is in the new file as well, so that others can tell us.
+  // Our row is in the new file as well, so that others can tell us.
   const other = closing(embeddedStore({ directory }))
   const waiting = makeClaim('a')
   const granted = new Promise((resolve) => void other.watch(waiting, resolve))

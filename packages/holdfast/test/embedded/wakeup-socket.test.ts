@@ -1,4 +1,4 @@
-/** How a station's socket proves whether its process lives. */
+/** How the socket of a store proves whether its process lives. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, statSync } from 'node:fs'
@@ -93,7 +93,7 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
 })
 
 /**
- * A claim that waits for one whose station is another server. Its grant comes by a message, or by a
+ * A claim that waits for one whose peer is another server. Its grant comes by a message, or by a
  * death.
  */
 async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
@@ -104,7 +104,7 @@ async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
   await take(closing(embeddedStore({ directory })), makeClaim('a'))
   const server = createServer(onVisit)
   const socket = join(directory, 's', 'other.sock')
-  // As a station does it: the end of the server leaves the name.
+  // As a store does it: the end of the server leaves the name.
   server.listen(`${socket}.new`)
   await once(server, 'listening')
   after(() => server.close())

@@ -10,12 +10,12 @@ import { newLockState, type Holder, type LockState } from '../../store/grant-rul
 /** A lock as this store keeps it: the rule's state, and which process each claim lives in. */
 export interface StoredLock {
   readonly state: LockState
-  /** Claim id → the id of the station that made it. */
-  readonly stations: Map<string, string>
+  /** Claim id → the id of the peer that made it. */
+  readonly peerIds: Map<string, string>
 }
 
 /** Who made a claim, and where it lives. */
-type PackedSource = [station: string, owner: Owner]
+type PackedSource = [peerId: string, owner: Owner]
 type PackedHolder = [
   id: string,
   source: number,
@@ -57,11 +57,11 @@ interface PackedLock {
 const WHOLE = 0
 
 export function newStoredLock(name: string): StoredLock {
-  return { state: newLockState(name), stations: new Map() }
+  return { state: newLockState(name), peerIds: new Map() }
 }
 
-export function pack({ state, stations }: StoredLock): string {
-  const sources = new Sources(stations)
+export function pack({ state, peerIds }: StoredLock): string {
+  const sources = new Sources(peerIds)
   const h = Array.from(state.holders.values(), (holder): PackedHolder => [
     shortId(holder),
     sources.indexOf(holder),
@@ -113,7 +113,7 @@ export function unpack(name: string, text: string): StoredLock {
   state.capacity = packed.c
   state.lastToken = packed.t
   state.lastQueueNumber = packed.n ?? 0
-  const sources = packed.o.map(([station, owner]): PackedSource => [station, readOwner(owner)])
+  const sources = packed.o.map(([peerId, owner]): PackedSource => [peerId, readOwner(owner)])
   unpackHolders(packed, sources, lock)
   if (state.heldWeight > state.capacity) {
     throw new Error(
@@ -128,7 +128,7 @@ export function unpack(name: string, text: string): StoredLock {
 function unpackHolders(
   packed: PackedLock,
   sources: readonly PackedSource[],
-  { state, stations }: StoredLock,
+  { state, peerIds }: StoredLock,
 ): void {
   for (const [
     short,
@@ -141,7 +141,7 @@ function unpackHolders(
     expiresMs,
     stolen,
   ] of packed.h) {
-    const [station, owner] = at(sources, source)
+    const [peerId, owner] = at(sources, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
     const holder = {
@@ -156,7 +156,7 @@ function unpackHolders(
       ...theft(stolen),
     }
     state.holders.set(id, holder)
-    stations.set(id, station)
+    peerIds.set(id, peerId)
     state.heldWeight += weight
     state.nextExpiryMs = Math.min(state.nextExpiryMs, expiresMs)
   }
@@ -165,17 +165,17 @@ function unpackHolders(
 function unpackWaiters(
   packed: PackedLock,
   sources: readonly PackedSource[],
-  { state, stations }: StoredLock,
+  { state, peerIds }: StoredLock,
 ): void {
   for (const [short, wish, sinceMs, seenAfterMs] of packed.w) {
     const [source, packedWeight, ttlMs, heartbeatMs, tokens] = at(packed.q, wish)
-    const [station, owner] = at(sources, source)
+    const [peerId, owner] = at(sources, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
     const seenMs = sinceMs + seenAfterMs
     if (state.holders.has(id)) throw new Error(`the claim ${id} holds the lock and waits for it`)
     state.waiters.set(id, { id, owner, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs })
-    stations.set(id, station)
+    peerIds.set(id, peerId)
   }
 }
 
@@ -191,19 +191,19 @@ function theft(stolen: 0 | 1 | string): Pick<Holder, 'stolen' | 'stealReason'> {
  */
 class Sources {
   readonly all: PackedSource[] = []
-  readonly #stations: ReadonlyMap<string, string>
+  readonly #peerIds: ReadonlyMap<string, string>
   readonly #indices = new Map<Owner, number>()
 
-  constructor(stations: ReadonlyMap<string, string>) {
-    this.#stations = stations
+  constructor(peerIds: ReadonlyMap<string, string>) {
+    this.#peerIds = peerIds
   }
 
   indexOf({ id, owner }: { readonly id: string; readonly owner: Owner }): number {
-    const station = this.#stations.get(id) ?? ''
+    const peerId = this.#peerIds.get(id) ?? ''
     const known = this.#indices.get(owner)
-    if (known !== undefined && this.all[known]?.[0] === station) return known
+    if (known !== undefined && this.all[known]?.[0] === peerId) return known
     this.#indices.set(owner, this.all.length)
-    return this.all.push([station, owner]) - 1
+    return this.all.push([peerId, owner]) - 1
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What becomes of the claims of a station that died: they end, unless a command that was started
+ * What becomes of the claims of a peer that died: they end, unless a command that was started
  * under them may still work.
  */
 import { existsSync } from 'node:fs'
@@ -16,7 +16,7 @@ import type { Peers } from './peers.js'
 /** How often to look whether a dead holder's command is gone, in milliseconds. */
 const RECHECK_GROUP_MS = [15, 30] as const
 
-/** The number of locks of a dead station that one transaction finds. */
+/** The number of locks of a dead peer that one transaction finds. */
 const SWEEP = 100
 
 export class DeadHolderCleanup {
@@ -24,7 +24,7 @@ export class DeadHolderCleanup {
   readonly #files: LockFiles
   readonly #peers: Peers
   readonly #interests: ReadonlyMap<string, number>
-  /** Dead stations and locks that are looked at again soon. */
+  /** Dead peers and locks that are looked at again soon. */
   readonly #rechecking = new Set<string>()
   #closed = false
 
@@ -46,7 +46,7 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * A station died: its claims end, first on the locks that this store waits for, in each file by
+   * A peer died: its claims end, first on the locks that this store waits for, in each file by
    * itself. The TTL ends what cannot be ended here. The socket goes last: as long as it is there,
    * it proves the death to others.
    */
@@ -57,7 +57,7 @@ export class DeadHolderCleanup {
     if (ends.every((end) => end.status === 'fulfilled' && end.value)) this.#peers.forget(address)
   }
 
-  /** Resolves to whether the file knows the station no more. */
+  /** Resolves to whether the file knows the peer no more. */
   async #takeOverIn(file: LockFile, address: SocketAddress): Promise<boolean> {
     const locks = Array.from(this.#interests.keys()).filter((lock) => this.#files.of(lock) === file)
     await Promise.all(locks.map((lock) => this.#end(lock, address)))
@@ -68,7 +68,7 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * Resolves to whether the station may be dead. Then the lock may be free: this process or another
+   * Resolves to whether the peer may be dead. Then the lock may be free: this process or another
    * ended its claims.
    */
   async endIfDead(lock: string, address: SocketAddress): Promise<boolean> {
@@ -80,14 +80,14 @@ export class DeadHolderCleanup {
     return true
   }
 
-  /** Ends the claims of a dead station on one lock. Resolves to whether there were any. */
+  /** Ends the claims of a dead peer on one lock. Resolves to whether there were any. */
   #end(lock: string, address: SocketAddress): Promise<boolean> {
     return this.#files.of(lock).transactions.do({
       work: (transaction) =>
-        transaction.onLock(lock, (state, step, { stations }) => {
+        transaction.onLock(lock, (state, step, { peerIds }) => {
           let ended = false
           for (const claim of [...state.holders.values(), ...state.waiters.values()]) {
-            if (stations.get(claim.id) !== address.id) continue
+            if (peerIds.get(claim.id) !== address.id) continue
             if (this.#mayStillWork(claim.owner, address)) {
               this.#recheck(lock, address)
               continue
@@ -125,9 +125,9 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * Ends claims of a dead station on locks that this store does not wait for: a process that
+   * Ends claims of a dead peer on locks that this store does not wait for: a process that
    * promoted a waiter that had died need not wait for the lock. Without such claims it removes the
-   * station's row from the file.
+   * peer's row from the file.
    */
   async #sweep(file: LockFile, address: SocketAddress): Promise<'clean' | 'more' | 'kept'> {
     const names = await file.transactions.do({

@@ -32,8 +32,8 @@ export class FolderCleanup {
   #closed = false
 
   /**
-   * @param ownId the station of this store
-   * @param cleanUp ends the claims of a dead station, then removes its row, which may be gone, and
+   * @param ownId the id of this store among its peers
+   * @param cleanUp ends the claims of a dead peer, then removes its row, which may be gone, and
    * its socket
    */
   constructor(

@@ -11,7 +11,7 @@ export class LockFile {
   readonly transactions: Transactions
   readonly #path: string
   /**
-   * The opening of the database in which the row of this store's station stands; 0 where it does
+   * The opening of the database in which this store's own row stands; 0 where it does
    * not.
    */
   #registered = 0
@@ -41,7 +41,7 @@ export class LockFile {
   }
 
   /**
-   * Writes the row of a station where it is missing. Returns what to pass to `confirmRegistration`
+   * Writes the row of a peer where it is missing. Returns what to pass to `confirmRegistration`
    * after the commit: a transaction may be tried again.
    */
   register(transaction: Transaction, { id, socket, inode, pidNamespace }: SocketAddress): number {
@@ -71,7 +71,7 @@ export class LockFile {
   }
 }
 
-/** Where stations can be reached, as the rows in this transaction's file say. */
+/** Where peers can be reached, as the rows in this transaction's file say. */
 export function addressesOf(
   { db }: Transaction,
   ids: Iterable<string | undefined>,

@@ -44,10 +44,10 @@ export class LockFiles {
   }
 
   /**
-   * Finds a station in the file that names it, or else in the others. Undefined when no file knows
+   * Finds a peer in the file that names it, or else in the others. Undefined when no file knows
    * it.
    */
-  async findStation(id: string, first?: LockFile): Promise<SocketAddress | undefined> {
+  async findPeer(id: string, first?: LockFile): Promise<SocketAddress | undefined> {
     const files = first ? [first] : this.existing()
     const found = await Promise.allSettled(
       files.map((file) =>

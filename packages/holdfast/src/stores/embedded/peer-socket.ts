@@ -1,5 +1,5 @@
 /**
- * A connection to another station, made again for as long as that may live.
+ * A connection to a peer, made again for as long as that may live.
  *
  * A process that is being torn down may lose its connections before its listening socket, which
  * then still lets a new one queue. That one ends in a moment, and the next is refused. So an end is
@@ -10,7 +10,7 @@ import { statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { systemRandom } from '../../clock/clock.js'
 
-/** Where a station can be reached, as its row in the database says. */
+/** Where a peer can be reached, as its row in the database says. */
 export interface SocketAddress {
   readonly id: string
   readonly socket: string
@@ -33,7 +33,7 @@ export class PeerSocket {
   #closed = false
 
   /**
-   * @param onOver called once, unless it was closed before: the station cannot be reached any more,
+   * @param onOver called once, unless it was closed before: the peer cannot be reached any more,
    * and may be dead
    */
   constructor(address: SocketAddress, onOver: (isDead: boolean) => void) {
@@ -92,7 +92,7 @@ export class PeerSocket {
 }
 
 /**
- * The station ended after the kernel let us connect to it and before we heard of that: the next
+ * The peer ended after the kernel let us connect to it and before we heard of that: the next
  * connection decides.
  */
 export function wasInBacklog(code: string | undefined): boolean {
@@ -100,7 +100,7 @@ export function wasInBacklog(code: string | undefined): boolean {
 }
 
 /**
- * Whether a station's socket is still there. Once it is gone, a connection that is refused proves
+ * Whether a peer's socket is still there. Once it is gone, a connection that is refused proves
  * nothing.
  */
 export function isSocketOf(address: SocketAddress): boolean {

@@ -1,5 +1,6 @@
 /**
- * The other stations of this machine: sends them wake-ups, and finds out that one has died.
+ * The peers of this store: the other open stores of this machine. Sends them wake-ups, and finds
+ * out that one has died.
  *
  * A waiter keeps a connection to each holder. When that ends, the holder may have died. It
  * certainly has when its socket refuses a new connection, since a stopped process still lets
@@ -12,18 +13,18 @@ import { isSocketOf, PeerSocket, wasInBacklog, type SocketAddress } from './peer
 export class Peers {
   readonly #onDeath: (address: SocketAddress) => void
   /**
-   * The connections that are open. Each goes when its station cannot be reached any more, or a
+   * The connections that are open. Each goes when its peer cannot be reached any more, or a
    * service would keep every process that it woke.
    */
   readonly #sockets = new Map<string, PeerSocket>()
 
-  /** @param onDeath called when a station died to which a connection was open */
+  /** @param onDeath called when a peer died to which a connection was open */
   constructor(onDeath: (address: SocketAddress) => void) {
     this.#onDeath = onDeath
   }
 
   /**
-   * Sends a line to a station to which a connection is open. Returns false when none is: the
+   * Sends a line to a peer to which a connection is open. Returns false when none is: the
    * address is needed then.
    */
   sendTo(id: string, text: string): boolean {
@@ -32,17 +33,17 @@ export class Peers {
     return peer !== undefined
   }
 
-  /** Sends a line to a station. A lost line costs its receiver a heartbeat. */
+  /** Sends a line to a peer. A lost line costs its receiver a heartbeat. */
   send(address: SocketAddress, text: string): void {
     this.#at(address).send(text)
   }
 
-  /** Keeps a connection to a station, and so notices its death. */
+  /** Keeps a connection to a peer, and so notices its death. */
   watch(address: SocketAddress): void {
     this.#at(address)
   }
 
-  /** Resolves to whether the station is certainly dead. */
+  /** Resolves to whether the peer is certainly dead. */
   isDead(address: SocketAddress): Promise<boolean> {
     return new Promise((resolve) => {
       // The kernel answers at once, so a process that has nothing else to do may wait for it.
@@ -58,7 +59,7 @@ export class Peers {
     })
   }
 
-  /** Removes the socket of a dead station. */
+  /** Removes the socket of a dead peer. */
   forget(address: SocketAddress): void {
     if (!isSocketOf(address)) return
     try {

@@ -8,7 +8,7 @@ import type { LockFile } from './lock-file.js'
 import type { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import type { SocketAddress } from './peer-socket.js'
-import { explain } from './schema.js'
+import { explain } from './failures.js'
 import type { Transaction } from './transaction.js'
 import type { WakeupSocket } from './wakeup-socket.js'
 

@@ -2,34 +2,19 @@
  * A database file: what is in it, how it is opened, and what happens to a file that is not ours.
  *
  * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations`
- * has one row for each open store that has used this file. `facts` has what all of them must agree
- * on.
+ * has one row for each open store that has used this file. `facts` has what they must agree on.
  */
-import { accessSync, constants, statSync } from 'node:fs'
-import { LockError, StoreUnavailableError } from '../../errors.js'
+import { statSync } from 'node:fs'
+import { StoreUnavailableError } from '../../errors.js'
 import { newerFormat } from '../../store/errors.js'
 import {
   makeDatabaseFile,
   prepareFolder,
-  unusable,
   type DatabaseFile,
   type StateFolder,
 } from './directory.js'
-import {
-  BUSY,
-  CANNOT_OPEN,
-  CORRUPT,
-  findEngine,
-  FULL,
-  IO_ERROR,
-  LOCKED,
-  NOT_A_DATABASE,
-  resultCode,
-  SHORT_READ,
-  single,
-  type Database,
-  type Engine,
-} from './engine.js'
+import { findEngine, single, type Database, type Engine } from './engine.js'
+import { explain, isBusy } from './failures.js'
 import {
   forgetEarlierBoot,
   forgetSomeIdle,
@@ -117,53 +102,6 @@ export function openFile<R>(
 
 export function inodeOf(path: string): bigint {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n
-}
-
-/** Returns what went wrong with a file of the folder as a typed error that says what to do. */
-export function explain(error: unknown, folder: StateFolder, path: string): LockError {
-  if (error instanceof LockError) return error
-  const code = resultCode(error)
-  if (code === NOT_A_DATABASE || code === CORRUPT) {
-    return new StoreUnavailableError(
-      `${path} is not a database of Holdfast, or it is damaged. Move the file away; a new one is made at once.`,
-      { code: 'STORE_CONFIG', store: 'embedded', cause: error },
-    )
-  }
-  if ((error as { errcode?: unknown } | null)?.errcode === SHORT_READ) {
-    return new StoreUnavailableError(
-      `${path} lacks what its log counts on: it was deleted or replaced while programs used it. Try again, and ` +
-        'delete nothing in that folder while programs use it.',
-      { store: 'embedded', cause: error },
-    )
-  }
-  if (code === CANNOT_OPEN && !isAccessible(path)) {
-    return new StoreUnavailableError(
-      `This user may not read and write the file ${path}. Give the user that right, or choose another folder.`,
-      { code: 'STORE_CONFIG', store: 'embedded', cause: error },
-    )
-  }
-  // SQLite calls a full disk an I/O error where it cannot grow the index of its log.
-  if (
-    code === FULL ||
-    code === IO_ERROR ||
-    (error as NodeJS.ErrnoException | null)?.code === 'ENOSPC'
-  ) {
-    return new StoreUnavailableError(
-      `The disk with ${folder.directory} is full, or it fails. Make room and try again.`,
-      { store: 'embedded', cause: error },
-    )
-  }
-  return unusable(folder, error)
-}
-
-/** Whether a file is there that this process may read and write. */
-function isAccessible(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'EACCES'
-  }
 }
 
 /** What a file says about itself. */
@@ -290,11 +228,6 @@ export function rollBack(db: Database): void {
   } catch {
     // The engine has rolled back already, as it does when the disk is full.
   }
-}
-
-export function isBusy(error: unknown): boolean {
-  const code = resultCode(error)
-  return code === BUSY || code === LOCKED
 }
 
 function compareVersions(a: string, b: string): number {

@@ -57,7 +57,7 @@ const TRAITS: Traits = {
 
 interface Answer {
   readonly result: AttemptResult
-  /** The stations of the lock's holders, without our own. */
+  /** The peers that hold the lock. */
   readonly holders: readonly SocketAddress[]
 }
 
@@ -149,10 +149,10 @@ export class EmbeddedStore implements Store {
     const result = await file.transactions.do({
       claimId: from.id,
       work: (transaction) =>
-        transaction.onLock(to.lock, (state, step, { stations }) => {
+        transaction.onLock(to.lock, (state, step, { peerIds }) => {
           generation = this.#presence.register(file, transaction)
           const adopted = rule.adopt(state, adoption, step)
-          if (adopted.outcome === 'granted') stations.set(to.id, detached ? '' : this.#socket.id)
+          if (adopted.outcome === 'granted') peerIds.set(to.id, detached ? '' : this.#socket.id)
           return adopted
         }),
     })
@@ -228,12 +228,12 @@ export class EmbeddedStore implements Store {
     const answer = await file.transactions.do({
       claimId: claim.id,
       work: (transaction) =>
-        transaction.onLock(claim.lock, (state, step, { stations }) => {
+        transaction.onLock(claim.lock, (state, step, { peerIds }) => {
           generation = this.#presence.register(file, transaction)
-          stations.set(claim.id, this.#socket.id)
+          peerIds.set(claim.id, this.#socket.id)
           const result = rule.attempt(state, claim, options, step)
           if (result.outcome === 'granted') return { result, holders: [] }
-          const ids = new Set(Array.from(state.holders.keys(), (id) => stations.get(id)))
+          const ids = new Set(Array.from(state.holders.keys(), (id) => peerIds.get(id)))
           return { result, holders: addressesOf(transaction, ids, this.#socket.id) }
         }),
     })
@@ -241,9 +241,9 @@ export class EmbeddedStore implements Store {
     return answer
   }
 
-  /** Ends the claims of a dead station whose socket the cleanup found. */
+  /** Ends the claims of a dead peer whose socket the cleanup found. */
   async #takeOverFound(dead: SocketAddress): Promise<void> {
-    const address = await this.#files.findStation(dead.id)
+    const address = await this.#files.findPeer(dead.id)
     await this.#deadHolders.takeOver({
       ...dead,
       pidNamespace: address?.pidNamespace ?? dead.pidNamespace,
@@ -252,18 +252,18 @@ export class EmbeddedStore implements Store {
 
   /** Wakes new holders: those of this store at once, the others through their sockets. */
   #wake(promotions: readonly Promotion[], file: LockFile): void {
-    for (const { holder, station } of promotions) {
+    for (const { holder, peerId } of promotions) {
       const { id, token, tokens, ttlMs } = holder
-      if (station === this.#socket.id)
+      if (peerId === this.#socket.id)
         this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
-      else void this.#send(station, encodeGrant(holder), file)
+      else void this.#send(peerId, encodeGrant(holder), file)
     }
   }
 
   /** A message that gets lost costs its receiver a heartbeat. */
-  async #send(station: string, text: string, file: LockFile): Promise<void> {
-    if (this.#peers.sendTo(station, text)) return
-    const address = await this.#files.findStation(station, file)
+  async #send(peerId: string, text: string, file: LockFile): Promise<void> {
+    if (this.#peers.sendTo(peerId, text)) return
+    const address = await this.#files.findPeer(peerId, file)
     if (address && !this.#closed) this.#peers.send(address, text)
   }
 

@@ -18,7 +18,7 @@ const CLOCK_SLACK_MS = 1000
 /** A waiter that a transaction made a holder, and where it lives. */
 export interface Promotion {
   readonly holder: Holder
-  readonly station: string
+  readonly peerId: string
 }
 
 export interface Statements {
@@ -71,7 +71,7 @@ export class Transaction {
       return verb(lock.state, step, lock)
     } finally {
       for (const holder of step.promoted.splice(0)) {
-        this.promotions.push({ holder, station: lock.stations.get(holder.id) ?? '' })
+        this.promotions.push({ holder, peerId: lock.peerIds.get(holder.id) ?? '' })
       }
     }
   }
@@ -80,7 +80,7 @@ export class Transaction {
   write(): void {
     const touchedMs = Math.floor(this.#machine.wallMs())
     for (const [name, lock] of this.#locks) {
-      forgetStations(lock)
+      forgetPeers(lock)
       const text = pack(lock)
       this.#statements.save.run(name, text, isIdle(lock.state) ? 0 : 1, touchedMs)
       this.#cache.keep(name, text, lock)
@@ -129,10 +129,10 @@ function forgetFuture(state: LockState, nowMs: number): void {
     if (waiter.seenMs > latestMs) state.waiters.delete(waiter.id)
 }
 
-/** Claims come and go; the stations of those that are gone are of no use. */
-function forgetStations({ state, stations }: StoredLock): void {
-  if (stations.size <= state.holders.size + state.waiters.size) return
-  for (const id of stations.keys()) {
-    if (!state.holders.has(id) && !state.waiters.has(id)) stations.delete(id)
+/** Claims come and go; the peers of those that are gone are of no use. */
+function forgetPeers({ state, peerIds }: StoredLock): void {
+  if (peerIds.size <= state.holders.size + state.waiters.size) return
+  for (const id of peerIds.keys()) {
+    if (!state.holders.has(id) && !state.waiters.has(id)) peerIds.delete(id)
   }
 }

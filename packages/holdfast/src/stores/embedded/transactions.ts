@@ -14,7 +14,8 @@ import type { Layout } from './layout.js'
 import { LockCache } from './lock-cache.js'
 import { writerOf } from './database-writer.js'
 import type { Machine } from './machine.js'
-import { explain, inodeOf, isBusy, openDatabase, type OpenedDatabase } from './schema.js'
+import { explain, isBusy } from './failures.js'
+import { inodeOf, openDatabase, type OpenedDatabase } from './schema.js'
 import { prepare, Transaction, type Promotion, type Statements } from './transaction.js'
 
 /** The largest number of operations in one transaction. */

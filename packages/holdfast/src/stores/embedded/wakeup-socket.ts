@@ -1,10 +1,10 @@
 /**
  * The socket of this store, on which the other stores of this machine reach it.
  *
- * Each open store is a *station*: a row in the table `stations` and a unix socket. The socket
- * serves two ends. A store that promotes a waiter of another station sends the grant to its socket,
- * so the waiter needs no further attempt. And a socket that refuses a connection proves that its
- * process is dead: see `peers.ts`.
+ * Each open store has a row in the table `stations` and a unix socket. The stores of one folder are
+ * *peers*. The socket serves two ends. A store that promotes a waiter of a peer sends the grant to
+ * its socket, so the waiter needs no further attempt. And a socket that refuses a connection proves
+ * that its process is dead: see `peers.ts`.
  */
 import { renameSync, unlinkSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
@@ -30,7 +30,7 @@ export class WakeupSocket {
   #listening: Promise<string> | undefined
   #closed = false
 
-  /** @param onMessage called with each line that another station sends */
+  /** @param onMessage called with each line that a peer sends */
   constructor(folder: StateFolder, onMessage: (text: string) => void) {
     this.#path = join(folder.sockets, this.id + SOCKET_SUFFIX)
     this.#shared = folder.shared
@@ -54,9 +54,9 @@ export class WakeupSocket {
   }
 
   /**
-   * Removes the name first. A station that is refused while the name is there takes this process
+   * Removes the name first. A peer that is refused while the name is there takes this process
    * for dead, and ends its claims. But work may continue under a lease that was left to expire. No
-   * other station has this name, and a name that is being made now is removed with the server.
+   * other store has this name, and a name that is being made now is removed with the server.
    */
   close(): void {
     this.#closed = true
