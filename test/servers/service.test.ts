@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
-import { freePorts, listens, Service } from '@holdfast/servers/service'
+import { freePorts, listens } from '@holdfast/servers/ports'
+import { Service } from '@holdfast/servers/service'
 
 const open: Service[] = []
 

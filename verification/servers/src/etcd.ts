@@ -2,7 +2,9 @@
 import { mountDisk, resumeIn } from './disk.js'
 import type { Home } from './network.js'
 import { newestPath, usesNewest } from './newest.js'
-import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './service.js'
+import { makeFolder, makeFolderOf, removeFolder } from './folders.js'
+import { freePorts } from './ports.js'
+import { Service } from './service.js'
 
 export interface EtcdOptions {
   /** How many members. Default 1. */

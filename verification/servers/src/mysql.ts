@@ -8,7 +8,9 @@ import { chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { newestPath, usesNewest } from './newest.js'
 import { userFor } from './postgres.js'
-import { freePorts, listens, makeFolder, removeFolder, Service } from './service.js'
+import { makeFolder, removeFolder } from './folders.js'
+import { freePorts, listens } from './ports.js'
+import { Service } from './service.js'
 
 /** The database that tests use. */
 const DATABASE = 'app'

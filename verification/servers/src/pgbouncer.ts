@@ -2,7 +2,9 @@
 import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { userFor } from './postgres.js'
-import { freePorts, listens, makeFolder, removeFolder, Service } from './service.js'
+import { makeFolder, removeFolder } from './folders.js'
+import { freePorts, listens } from './ports.js'
+import { Service } from './service.js'
 
 export interface Pgbouncer {
   /** Of the superuser, in the database `postgres`. */

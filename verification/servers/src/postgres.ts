@@ -6,7 +6,9 @@ import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newestPath, usesNewest } from './newest.js'
-import { freePorts, listens, makeFolder, removeFolder, Service } from './service.js'
+import { makeFolder, removeFolder } from './folders.js'
+import { freePorts, listens } from './ports.js'
+import { Service } from './service.js'
 
 /** The one user, if a test makes it, who has to give a password. */
 export const GUARDED = 'guarded'

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { eventually } from './eventually.js'
 import { RedisServer, type RedisServerOptions } from './redis.js'
-import { freePorts } from './service.js'
+import { freePorts } from './ports.js'
 
 export interface ClusterOptions {
   /**

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { eventually } from './eventually.js'
 import { askSentinel, redisProgram, RedisServer, type RedisServerOptions } from './redis.js'
-import { freePorts, makeFolder, removeFolder, Service } from './service.js'
+import { makeFolder, removeFolder } from './folders.js'
+import { freePorts } from './ports.js'
+import { Service } from './service.js'
 
 export interface SentinelOptions {
   /** Default 1. */

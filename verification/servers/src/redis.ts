@@ -3,7 +3,9 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { newestPath, usesNewest } from './newest.js'
-import { freePorts, makeFolder, removeFolder, Service } from './service.js'
+import { makeFolder, removeFolder } from './folders.js'
+import { freePorts } from './ports.js'
+import { Service } from './service.js'
 
 export interface RedisServerOptions {
   readonly password?: string

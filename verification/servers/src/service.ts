@@ -1,24 +1,12 @@
 /**
- * Private servers for tests: each on free loopback ports, with its files in a temporary folder,
- * stopped by its pid.
+ * Private servers for tests: each on free loopback ports (`ports.ts`), with its files in a
+ * temporary folder (`folders.ts`), stopped by its pid.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { randomInt } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-} from 'node:fs'
-import { connect, createServer, type AddressInfo, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mountMemory, unmountIn } from './disk.js'
 import { eventually } from './eventually.js'
+import { removeFolders } from './folders.js'
+import { childrenOf, isAlive, isStopped, killIfThere } from './processes.js'
 
 /** How to start a server. */
 export interface ServiceCommand {
@@ -46,24 +34,23 @@ export interface Death {
   readonly output: string
 }
 
-const mourners = new Set<(death: Death) => void>()
+const deathListeners = new Set<(death: Death) => void>()
 
 /**
  * Calls back when a server that has answered ends by itself. Returns a function that cancels the
  * call.
  */
-export function onDeath(mourner: (death: Death) => void): () => void {
-  mourners.add(mourner)
-  return () => mourners.delete(mourner)
+export function onDeath(listener: (death: Death) => void): () => void {
+  deathListeners.add(listener)
+  return () => deathListeners.delete(listener)
 }
 
 const running = new Set<Service>()
-const folders = new Set<string>()
 // A run that ends by an exception, or in the middle of a start, must leave neither servers nor
 // their files behind.
 process.on('exit', () => {
   for (const service of running) service.kill('SIGKILL')
-  for (const folder of [...folders]) removeFolder(folder)
+  removeFolders()
 })
 
 export class Service {
@@ -115,7 +102,7 @@ export class Service {
       running.delete(this)
       if (this.#child === child) this.#child = undefined
       if (this.#expectedToRun)
-        for (const mourner of mourners) mourner({ name, output: this.#output })
+        for (const listener of deathListeners) listener({ name, output: this.#output })
       this.#expectedToRun = false
     })
     if (child.pid === undefined) await this.#exited
@@ -193,120 +180,4 @@ export class Service {
       await sleep(20)
     }
   }
-}
-
-function childrenOf(parent: number): number[] {
-  const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
-  return text.split(' ').filter(Boolean).map(Number)
-}
-
-function isStopped(pid: number): boolean {
-  return readdirSync(`/proc/${pid}/task`).every((thread) =>
-    /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')),
-  )
-}
-
-/** A zombie, whose parent has not collected it yet, holds nothing any more. */
-function isAlive(pid: number): boolean {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
-function killIfThere(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    // It ended meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}
-
-/**
- * A folder of its own for a server.
- * @param diskMb on a disk of its own of this size, which needs root
- */
-export function makeFolder(name: string, diskMb?: number): string {
-  const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
-  folders.add(folder)
-  if (diskMb !== undefined) mountMemory(folder, diskMb)
-  return folder
-}
-
-/** A folder in another one. @param uid whose it is, if not our own */
-export function makeFolderOf(parent: string, name: string, uid: number | undefined): string {
-  const folder = join(parent, name)
-  mkdirSync(folder, { mode: 0o700 })
-  if (uid !== undefined) {
-    chmodSync(parent, 0o711)
-    chownSync(folder, uid, uid)
-  }
-  return folder
-}
-
-export function removeFolder(folder: string): void {
-  unmountIn(folder)
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-  folders.delete(folder)
-}
-
-/** Below this, ports are likely to have a meaning. */
-const FIRST_PORT = 10_240
-const FEWEST_PORTS = 2000
-
-/**
- * Free ports on 127.0.0.1: all looked up together, so that they differ. They lie
- * below those that the system gives to connections, one of which could otherwise take the port
- * before the server does, or while it is restarted.
- */
-export async function freePorts(count: number): Promise<number[]> {
-  const endPort = firstOfConnections()
-  const holders: Server[] = []
-  while (holders.length < count) {
-    const wanted = endPort - FIRST_PORT < FEWEST_PORTS ? 0 : randomInt(FIRST_PORT, endPort)
-    const holder = await listenOn(wanted)
-    if (holder) holders.push(holder)
-  }
-  return Promise.all(
-    holders.map(async (holder) => {
-      const { port } = holder.address() as AddressInfo
-      await new Promise((resolve) => void holder.close(resolve))
-      return port
-    }),
-  )
-}
-
-/** The first port that the system gives to connections. */
-function firstOfConnections(): number {
-  try {
-    return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/)[0])
-  } catch {
-    // Not Linux: any port will do.
-    return 0
-  }
-}
-
-/** Undefined when the port is taken. */
-function listenOn(port: number): Promise<Server | undefined> {
-  const server = createServer()
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
-    )
-    server.listen(port, '127.0.0.1', () => resolve(server))
-  })
-}
-
-/** Whether a process listens on a port. */
-export function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }

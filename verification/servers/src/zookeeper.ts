@@ -4,7 +4,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Home } from './network.js'
 import { newestPath, usesNewest } from './newest.js'
-import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './service.js'
+import { makeFolder, makeFolderOf, removeFolder } from './folders.js'
+import { freePorts } from './ports.js'
+import { Service } from './service.js'
 
 /** The servers' `tickTime`, in milliseconds. */
 export const TICK_MS = 500

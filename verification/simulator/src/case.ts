@@ -2,12 +2,12 @@
  * A case: everything that a run depends on. It is drawn from a seed, and may be cut down
  * afterwards; the same case always runs the same way.
  */
+import { type Fault } from './faults/fault.js'
 import {
   drawFaults,
   drawNodeFaults,
   drawOutage,
   drawServiceFaults,
-  type Fault,
   type FaultShape,
 } from './faults/plan.js'
 import { ADOPTS, NODES, type StoreName } from './server/models.js'

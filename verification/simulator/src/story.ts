@@ -4,7 +4,7 @@
  */
 import type { HistoryEvent } from '@holdfast/conformance'
 import type { Case } from './case.js'
-import type { Fault } from './faults/plan.js'
+import type { Fault } from './faults/fault.js'
 import type { Finding } from './judge/judge.js'
 import type { Outcome } from './run.js'
 import type { ServerHold } from './server/truth.js'

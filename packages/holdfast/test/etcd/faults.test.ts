@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { startEtcd, type EtcdOptions } from '@holdfast/servers/etcd'
-import { makeFolder, removeFolder } from '@holdfast/servers/service'
+import { makeFolder, removeFolder } from '@holdfast/servers/folders'
 import {
   after,
   ask,

@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
 import { openAny, openClusterClient } from '@holdfast/servers/redis-clients'
-import { freePorts } from '@holdfast/servers/service'
+import { freePorts } from '@holdfast/servers/ports'
 import { type Member } from '@holdfast/servers/redis-cluster'
 import { eventually } from '@holdfast/servers/eventually'
 import {

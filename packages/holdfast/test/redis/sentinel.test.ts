@@ -3,7 +3,7 @@ import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { openAny, openSentinelClient } from '@holdfast/servers/redis-clients'
-import { freePorts } from '@holdfast/servers/service'
+import { freePorts } from '@holdfast/servers/ports'
 import { eventually } from '@holdfast/servers/eventually'
 import {
   after,

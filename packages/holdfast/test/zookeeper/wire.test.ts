@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { freePorts } from '@holdfast/servers/service'
+import { freePorts } from '@holdfast/servers/ports'
 import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { MessageSplitter } from '../../dist/stores/coordination/message-splitter.js'
 import { Reader, Writer } from '../../dist/stores/zookeeper/wire/jute.js'

@@ -3,7 +3,8 @@
  * one Redis can bear.
  */
 import { DURATION_MS, drawClock, PROCESSES, TTL_MS } from '../case.js'
-import { drawAmong, type Fault, type FaultKind } from '../faults/plan.js'
+import { type Fault, type FaultKind } from '../faults/fault.js'
+import { drawAmong } from '../faults/plan.js'
 import { Dice } from '@holdfast/workload'
 import type { ClockErrors } from '../world/machine-clock.js'
 

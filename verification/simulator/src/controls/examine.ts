@@ -2,7 +2,7 @@
 import type { Control } from '@holdfast/broken-locks'
 import { checkHistory, type HistoryEvent } from '@holdfast/conformance'
 import { arrange } from '../faults/apply.js'
-import { firstLossMs } from '../faults/plan.js'
+import { firstLossMs } from '../faults/fault.js'
 import { overlaps, type Finding } from '../judge/judge.js'
 import { longWaits } from '../scenarios/build.js'
 import { Chronicle } from '../workload/chronicle.js'

@@ -1,5 +1,5 @@
 /** Directed cases for the controls that chance hardly ever catches. */
-import type { Fault } from '../faults/plan.js'
+import type { Fault } from '../faults/fault.js'
 import type { ControlCase, ControlOperation } from './case.js'
 
 const TTL_MS = 10_000

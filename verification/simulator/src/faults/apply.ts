@@ -3,7 +3,7 @@ import type { Host } from '../server/host.js'
 import type { Agenda } from '../world/agenda.js'
 import { FAIR_WEATHER, type Link, type Weather } from '../world/link.js'
 import type { MachineClock } from '../world/machine-clock.js'
-import type { Fault, FaultKind, FaultOf } from './plan.js'
+import type { Fault, FaultKind, FaultOf } from './fault.js'
 
 /** One of the places where a process runs: killed ones are replaced there. */
 export interface Site {

@@ -4,7 +4,7 @@
  * both.
  */
 import type { Case } from '../case.js'
-import { firstLossMs } from '../faults/plan.js'
+import { firstLossMs } from '../faults/fault.js'
 import { endsByWallClock } from '../server/models.js'
 
 export interface Promises {

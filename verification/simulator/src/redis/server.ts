@@ -15,7 +15,8 @@ import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import { openRedisAccess } from './access.js'
 import { lockOf, ReplyError, type Endpoint, type Peer } from './peer.js'
-import { adopt, applyBatch, describe, downgrade, steal, type Keyspace } from './scripts.js'
+import type { Keyspace } from './keyspace.js'
+import { adopt, applyBatch, describe, downgrade, steal } from './scripts.js'
 import { CommonTombstones } from './tombstones.js'
 
 export class RedisServer implements Service, Endpoint, Keyspace {

@@ -4,7 +4,8 @@
  */
 import { Dice } from '@holdfast/workload'
 import { drawClock } from '../case.js'
-import { drawFaults, firstLossMs, type Fault } from '../faults/plan.js'
+import { firstLossMs, type Fault } from '../faults/fault.js'
+import { drawFaults } from '../faults/plan.js'
 import type { StoreName } from '../server/models.js'
 import type { ClockErrors } from '../world/machine-clock.js'
 

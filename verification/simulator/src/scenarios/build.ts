@@ -5,7 +5,7 @@
 import type { HistoryEvent } from '@holdfast/conformance'
 import type { Case } from '../case.js'
 import { NODES, type StoreName } from '../server/models.js'
-import type { Fault } from '../faults/plan.js'
+import type { Fault } from '../faults/fault.js'
 import type { Finding } from '../judge/judge.js'
 import type { ActorScript, LockName, Operation } from '@holdfast/workload'
 

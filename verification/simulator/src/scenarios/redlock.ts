@@ -4,7 +4,7 @@
  * In each of them the holder loses its way to server 1, so that its lease depends on the vote of
  * server 2. A late withdrawal or retraction ends that vote.
  */
-import type { Fault, FaultOf } from '../faults/plan.js'
+import type { Fault, FaultOf } from '../faults/fault.js'
 import { NO_LOSS, once, quietCase, type Scenario } from './build.js'
 
 const TTL_MS = 2000

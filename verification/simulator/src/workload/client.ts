@@ -4,7 +4,6 @@ import type { HistoryNote } from '@holdfast/conformance'
 import type { Store } from 'holdfast/store'
 import {
   AbortedByCaller,
-  Actor,
   Belief,
   EXPECTED_CODES,
   Targets,
@@ -21,6 +20,7 @@ import {
 import type { Runtime } from '../runtime.js'
 import type { Agenda } from '../world/agenda.js'
 import type { Process } from '../world/process.js'
+import { adoptLease } from './adoption.js'
 import type { Claimants } from './claimants.js'
 import type { Breach, Circumstances } from './circumstances.js'
 import { nanoseconds, type Chronicle } from './chronicle.js'
@@ -176,30 +176,8 @@ export class Client implements Environment {
   }
 
   /** Adopts a lease, works under it and releases it. */
-  async adopt(name: string, exported: Exported, { workMs }: Heir): Promise<void> {
-    const { handle, operation, owner, token } = exported
-    const target = this.target(operation)
-    const actor = new Actor(name, this)
-    const work = async (belief: Belief): Promise<void> => {
-      const { key, lease } = belief
-      exported.adoptions += 1
-      if (exported.adoptions > 1)
-        this.#breach('adopted-twice', key, `${name} adopted a lease that was adopted before.`)
-      if (lease.token !== token)
-        this.#breach('adopted-token', key, `${name} adopted ${token} and got ${lease.token}.`)
-      this.workBegan(belief)
-      await actor.increment(belief)
-      await actor.workFor(workMs, belief)
-      await actor.increment(belief)
-    }
-    const act = (): Promise<void> =>
-      actor.hold({ target, how: 'adopt', handle, owner, waitMs: Infinity, work })
-    let isBegun = false
-    await actor.run(() => {
-      if (isBegun) return undefined
-      isBegun = true
-      return { thinkMs: 0, act }
-    })
+  async adopt(name: string, exported: Exported, heir: Heir): Promise<void> {
+    await adoptLease(this, name, exported, heir, this.#options.circumstances)
   }
 
   /** A refused adopter holds nothing in the store, or gives it back. */

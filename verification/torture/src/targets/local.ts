@@ -1,7 +1,7 @@
 /**
  * Stores without a server: the embedded one in a folder of its own, and the memory of one process.
  */
-import { makeFolder, removeFolder } from '@holdfast/servers/service'
+import { makeFolder, removeFolder } from '@holdfast/servers/folders'
 import { fillDisk } from './disk.js'
 import type { Target } from './target.js'
 
