@@ -27,6 +27,14 @@ interface NewEntry<S extends ServiceSession> {
   readonly startMs: number
 }
 
+interface Requested<S extends ServiceSession> {
+  /** Whether the sessions live. */
+  readonly assured: PromiseSettledResult<boolean>
+  readonly result: EnterResult
+  /** The session on which the entry stands, if it was made. */
+  readonly session: Session<S>
+}
+
 export class QueueEntrance<S extends ServiceSession> {
   readonly #context: StoreContext<S>
   readonly #waiting: QueueWaiter<S>
@@ -66,6 +74,34 @@ export class QueueEntrance<S extends ServiceSession> {
     // withdrawal.
     if (record.withdrawn) return { outcome: 'withdrawn' }
     const data = newEntryData(claim, this.#context.clock.wallMs())
+    const made = { claim, options, data, holder, waiter, startMs }
+    const { assured, result, session } = await this.#request(record, made)
+    if (result.outcome !== 'entered') {
+      if (record.withdrawn) return { outcome: 'withdrawn' }
+      if (assured.status === 'rejected') throw assured.reason
+      return this.#refused(record, made, result)
+    }
+    // From here on the entry exists, also if this attempt fails: a withdrawal removes it.
+    const queueEntry = queueEntryAt(made, session, result)
+    record.queueEntry = queueEntry
+    if (record.withdrawn) return { outcome: 'withdrawn' }
+    if (assured.status === 'rejected') throw assured.reason
+    if (assured.value) return this.#entered(record, queueEntry, made, result)
+    // One of its two sessions has ended. On the other one it would stand in the way of its own next
+    // try.
+    await this.#context.service.leave(result.entry)
+    record.queueEntry = undefined
+    return undefined
+  }
+
+  /**
+   * Makes the entry. The sign of life and the entry travel together; the grant counts only when
+   * both were answered.
+   */
+  async #request(
+    record: ClaimRecord<S>,
+    { claim, options, data, holder, waiter }: NewEntry<S>,
+  ): Promise<Requested<S>> {
     let opened = waiter
     const openWaiter = async (): Promise<S> => {
       opened ??= await this.#context.sessions.readyToWait(waitingTtlMs(claim))
@@ -73,8 +109,6 @@ export class QueueEntrance<S extends ServiceSession> {
     }
     const wasUnclear = record.inDoubt
     record.inDoubt = true
-    // The sign of life and the entry travel together; the grant counts only when both were
-    // answered.
     const [assured, entering] = await Promise.allSettled([
       this.#assure(claim, holder, waiter),
       this.#context.service.enter(claim, data, {
@@ -88,27 +122,8 @@ export class QueueEntrance<S extends ServiceSession> {
     // A session that ended may have done so after an earlier request, which was not answered, had
     // made the entry on the other.
     record.inDoubt = result.outcome === 'no-session' || (result.outcome === 'refused' && wasUnclear)
-    const made = { claim, options, data, holder, waiter, startMs }
-    if (result.outcome !== 'entered') {
-      if (record.withdrawn) return { outcome: 'withdrawn' }
-      if (assured.status === 'rejected') throw assured.reason
-      return this.#refused(record, made, result)
-    }
-    // From here on the entry exists, also if this attempt fails: a withdrawal removes it.
-    const queueEntry = queueEntryAt(
-      made,
-      result.onWaiterSession && opened ? opened : holder,
-      result,
-    )
-    record.queueEntry = queueEntry
-    if (record.withdrawn) return { outcome: 'withdrawn' }
-    if (assured.status === 'rejected') throw assured.reason
-    if (assured.value) return this.#entered(record, queueEntry, made, result)
-    // One of its two sessions has ended. On the other one it would stand in the way of its own next
-    // try.
-    await this.#context.service.leave(result.entry)
-    record.queueEntry = undefined
-    return undefined
+    const waits = result.outcome === 'entered' && result.onWaiterSession
+    return { assured, result, session: waits && opened ? opened : holder }
   }
 
   /** It has no entry. Undefined when it is to be tried again. */

@@ -45,6 +45,15 @@ export interface Stream {
   cancel(): void
 }
 
+/** What a stream reports to its channel, and asks of it. */
+interface StreamOwner {
+  /** Something has arrived. */
+  heard(): void
+  /** Why the connection has ended, if it has. */
+  whyBroken(): Error | undefined
+  closed(): void
+}
+
 export class Channel {
   readonly #url: string
   readonly #options: EtcdOptions
@@ -127,39 +136,10 @@ export class Channel {
       ...(token === undefined ? {} : { token }),
       ...(needsLeader ? { hasleader: 'true' } : {}),
     })
-    const splitter = new MessageSplitter(LENGTH_AT)
-    let status: GrpcFailure | 'ok' | undefined
-    stream.on('response', (headers) => {
-      this.#heard += 1
-      status = readStatus(headers)
-    })
-    stream.on('trailers', (headers) => (status = readStatus(headers) ?? status))
-    stream.on('data', (bytes: Buffer) => {
-      this.#heard += 1
-      try {
-        for (const message of splitter.take(bytes)) listener.message(message)
-      } catch (error) {
-        stream.destroy(error as Error)
-      }
-    })
-    let failure: Error | undefined
-    let over = false
-    const end = (): void => {
-      if (over) return
-      over = true
-      // Without a status the connection has broken, wherever in the answer that was.
-      const why = failure ?? this.#broken ?? new Error('the connection has ended')
-      listener.over(
-        status === 'ok' ? undefined : (status ?? new GrpcFailure(UNAVAILABLE, why.message, why)),
-      )
-    }
-    stream.on('error', (error) => (failure = error))
-    stream.on('end', () => {
-      if (status) end()
-    })
-    stream.on('close', () => {
-      this.#release(session)
-      end()
+    followAnswer(stream, listener, {
+      heard: () => void (this.#heard += 1),
+      whyBroken: () => this.#broken,
+      closed: () => this.#release(session),
     })
     this.#hold(session)
     // It has no number yet while the connection is being made.
@@ -204,6 +184,48 @@ export class Channel {
     this.#open -= 1
     if (this.#open === 0 && !session.destroyed) session.unref()
   }
+}
+
+/** Passes the messages of one answer on, and reports its end once. */
+function followAnswer(
+  stream: ClientHttp2Stream,
+  listener: StreamListener,
+  owner: StreamOwner,
+): void {
+  const splitter = new MessageSplitter(LENGTH_AT)
+  let status: GrpcFailure | 'ok' | undefined
+  let failure: Error | undefined
+  let over = false
+  const end = (): void => {
+    if (over) return
+    over = true
+    // Without a status the connection has broken, wherever in the answer that was.
+    const why = failure ?? owner.whyBroken() ?? new Error('the connection has ended')
+    listener.over(
+      status === 'ok' ? undefined : (status ?? new GrpcFailure(UNAVAILABLE, why.message, why)),
+    )
+  }
+  stream.on('response', (headers) => {
+    owner.heard()
+    status = readStatus(headers)
+  })
+  stream.on('trailers', (headers) => (status = readStatus(headers) ?? status))
+  stream.on('data', (bytes: Buffer) => {
+    owner.heard()
+    try {
+      for (const message of splitter.take(bytes)) listener.message(message)
+    } catch (error) {
+      stream.destroy(error as Error)
+    }
+  })
+  stream.on('error', (error) => (failure = error))
+  stream.on('end', () => {
+    if (status) end()
+  })
+  stream.on('close', () => {
+    owner.closed()
+    end()
+  })
 }
 
 function framed(message: Buffer): Buffer {

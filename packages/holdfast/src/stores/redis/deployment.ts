@@ -7,7 +7,7 @@ import { keyOf, withHelpers } from './keys.js'
 import { ResilientCaller } from './resilient-caller.js'
 import { OneChannel } from './channel.js'
 import { Channels } from './cluster/channels.js'
-import { Refusal } from './cluster/member.js'
+import { Refusal, type Send } from './cluster/member.js'
 import { Router } from './cluster/router.js'
 import { slotOf } from './cluster/slots.js'
 import { explain } from './errors.js'
@@ -100,36 +100,23 @@ export function cluster(
    * All keys are named: while a slot moves, the members then refuse what would find only some of
    * them.
    */
-  const complete = (keys: readonly string[]): string[] =>
-    withHelpers(keys.map((key) => keyPrefix + key))
+  const call = (
+    keys: readonly string[],
+    send: (all: readonly string[], ...member: Parameters<Send>) => Promise<unknown>,
+  ): Promise<unknown> => {
+    const all = withHelpers(keys.map((key) => keyPrefix + key))
+    return router.call(slotOf(all[0] ?? ''), (ways, by) => send(all, ways, by))
+  }
   const deployment: Deployment = {
     breaks: 0,
     keyPrefix,
     oneLockACall: true,
     publish: 'SPUBLISH',
-    run(script, keys, args) {
-      const all = complete(keys)
-      return router.call(slotOf(all[0] ?? ''), ({ transport: member }, by) =>
-        member.run(by, script, all, args),
-      )
-    },
-    runReplicated(script, keys, args) {
-      const all = complete(keys)
-      return router.call(slotOf(all[0] ?? ''), ({ replicated }, by) =>
-        replicated.run(by, script, all, args),
-      )
-    },
-    async findKeys(pattern) {
-      const owners = await router.owners()
-      const found = owners.map((member) =>
-        scanKeys(pattern, async (...args) => {
-          const reply = await member.call((ways) => ways.transport.command('SCAN', ...args))
-          if (reply instanceof Refusal) throw explain(reply.error)
-          return reply
-        }),
-      )
-      return (await Promise.all(found)).flat()
-    },
+    run: (script, keys, args) =>
+      call(keys, (all, { transport }, by) => transport.run(by, script, all, args)),
+    runReplicated: (script, keys, args) =>
+      call(keys, (all, { replicated }, by) => replicated.run(by, script, all, args)),
+    findKeys: (pattern) => findKeysOfMembers(router, pattern),
     subscriptions: (prefix, clientId, listener) =>
       new Channels(
         router,
@@ -140,4 +127,16 @@ export function cluster(
     close: () => router.close(),
   }
   return deployment
+}
+
+async function findKeysOfMembers(router: Router, pattern: string): Promise<string[]> {
+  const owners = await router.owners()
+  const found = owners.map((member) =>
+    scanKeys(pattern, async (...args) => {
+      const reply = await member.call(({ transport }) => transport.command('SCAN', ...args))
+      if (reply instanceof Refusal) throw explain(reply.error)
+      return reply
+    }),
+  )
+  return (await Promise.all(found)).flat()
 }

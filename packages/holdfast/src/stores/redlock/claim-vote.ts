@@ -17,8 +17,9 @@ import { tooLate } from './errors.js'
 import { inspectLock } from './inspect.js'
 import { quorumOf, type Panel } from './node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'
-import { isOpen, isWithdrawn, refusalOf } from './outcome.js'
-import { driftMs, reachedBy } from './quorum.js'
+import { isWithdrawn, refusalOf } from './outcome.js'
+import { driftMs } from './quorum.js'
+import { countVotes, hasLapsed } from './vote-count.js'
 import { VoteRound } from './vote-round.js'
 
 /** How many tries one attempt makes when votes are split. After that the caller tries again. */
@@ -207,42 +208,20 @@ export class ClaimVote {
     return this.#votes.map(({ state }) => state)
   }
 
-  /**
-   * Whether a majority no longer has the token of a claim that is held, though it votes for the
-   * claim again. The lease has ended there, and other claims may have got larger tokens since.
-   */
   #hasLapsed(): boolean {
     const token = this.token
-    if (token === undefined) return false
-    const quorum = quorumOf(this.#panel)
-    const voted = this.#votes.filter(({ state }) => state.is === 'voted').length
-    const possible = this.#votes.filter(({ state }) => isOpen(state)).length
-    const sealed = this.#votes.filter((vote) => vote.hasSealed(token)).length
-    return voted >= quorum && sealed + possible < quorum
+    return token !== undefined && hasLapsed(this.#votes, token, quorumOf(this.#panel))
   }
 
   /** Returns the grant, if a majority gives it and it still lasts. */
   #grant(startMs: number, token: bigint | undefined): Granted | undefined {
     if (token === undefined) return undefined
-    const { clock } = this.#panel
-    const quorum = quorumOf(this.#panel)
+    const count = countVotes(this.#votes, token, quorumOf(this.#panel), startMs)
+    if (!count) return undefined
+    const { alreadyGranted } = count
     const { ttlMs } = this.claim
-    const votes = this.#votes.flatMap((vote) =>
-      vote.state.is === 'voted' && vote.hasSealed(token) ? [vote.state] : [],
-    )
-    const reachedMs = reachedBy(
-      votes.map((vote) => vote.endMs),
-      quorum,
-    )
-    const nowMs = clock.monotonicMs()
-    if (reachedMs === undefined) return undefined
-    // It is new only if this very attempt made it. Otherwise the caller must not count from when it
-    // asked, and the known end stands: quicker answers, or votes that came late, would move it.
-    const made = votes.filter(
-      ({ newSince }) => newSince !== undefined && newSince >= startMs,
-    ).length
-    const alreadyGranted = made < quorum
-    const endMs = alreadyGranted ? Math.min(reachedMs, this.#endMs) : reachedMs
+    const nowMs = this.#panel.clock.monotonicMs()
+    const endMs = alreadyGranted ? Math.min(count.endMs, this.#endMs) : count.endMs
     if (endMs - driftMs(ttlMs) <= nowMs) return undefined
     // An old vote may be among those that answered now, and prove less than is known: its end is
     // returned, not kept.

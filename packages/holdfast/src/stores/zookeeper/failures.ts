@@ -66,3 +66,16 @@ export function asLockError(error: unknown, connect: string): LockError {
   }
   return made('STORE_UNAVAILABLE', 'Look at the servers and the network.')
 }
+
+/** @param silentMs for how long no server answered; undefined when none takes a connection */
+export function noServer(
+  connect: string,
+  silentMs: number | undefined,
+  why: Error | undefined,
+): StoreUnavailableError {
+  const what = silentMs === undefined ? 'cannot be reached' : `did not answer within ${silentMs} ms`
+  return new StoreUnavailableError(
+    `ZooKeeper at ${connect} ${what}${why ? ` (${why.message})` : ''}. Look at the servers and the network.`,
+    { store: 'zookeeper', cause: why },
+  )
+}

@@ -11,7 +11,15 @@ import { settlesWithin } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { Exactness, ServiceSession } from '../coordination/service.js'
 import type { Connection } from './connection.js'
-import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './failures.js'
+import {
+  asLockError,
+  CODES,
+  hasCode,
+  isSessionGone,
+  noServer,
+  ZooKeeperFailure,
+} from './failures.js'
+import { NodeWatchers } from './node-watchers.js'
 import { WireConnection, type PendingRequest } from './wire-connection.js'
 import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
 import { findServer } from './servers.js'
@@ -31,7 +39,7 @@ export class ZooKeeperSession implements ServiceSession {
   readonly #ensemble: Ensemble
   readonly #welcome: Welcome
   readonly #held = new Set<PendingRequest>()
-  readonly #watchers = new Map<string, Set<() => void>>()
+  readonly #watchers = new NodeWatchers()
   /**
    * What could not be taken out when that was asked for: it is done when the connection is back.
    */
@@ -73,7 +81,10 @@ export class ZooKeeperSession implements ServiceSession {
     // Where no server runs at all, the caller learns of it at once.
     const goesOn = (down: boolean): boolean => !down && systemClock.monotonicMs() < endMs
     const found = await findServer(ensemble, start, wanted, 0n, goesOn)
-    if (!found.connection) throw noServer(options, found.why, systemClock.monotonicMs() < endMs)
+    if (!found.connection) {
+      const isDown = systemClock.monotonicMs() < endMs
+      throw noServer(connect, isDown ? undefined : connectTimeoutMs, found.why)
+    }
     const session = new ZooKeeperSession(options, ensemble, found.connection, found.server)
     const granted = session.timeoutMs
     const accepted = exactness === 'any' || (exactness === 'or longer' && granted > timeoutMs)
@@ -161,9 +172,8 @@ export class ZooKeeperSession implements ServiceSession {
    * answer.
    */
   async watch(path: string, changed: () => void): Promise<string> {
-    const watchers = this.#watchers.get(path) ?? new Set()
     // Before the answer: what changes right after it comes with it.
-    this.#watchers.set(path, watchers.add(changed))
+    this.#watchers.add(path, changed)
     try {
       return (await this.ask(getData(path, true))).text
     } catch (error) {
@@ -177,8 +187,7 @@ export class ZooKeeperSession implements ServiceSession {
    * changes, and its message is ignored.
    */
   unwatch(path: string, changed: () => void): void {
-    const watchers = this.#watchers.get(path)
-    if (watchers?.delete(changed) && watchers.size === 0) this.#watchers.delete(path)
+    this.#watchers.delete(path, changed)
   }
 
   /**
@@ -220,7 +229,7 @@ export class ZooKeeperSession implements ServiceSession {
       this.#ensemble.chroot,
       this.#welcome.timeoutMs / 3,
       {
-        changed: (path) => this.#tell(path),
+        changed: (path) => this.#watchers.notify(path),
         down: () => void this.#goOn(),
       },
     )
@@ -236,7 +245,7 @@ export class ZooKeeperSession implements ServiceSession {
     if (this.#link) this.#lastZxid = this.#link.lastZxid
     this.#link = undefined
     if (this.#lost) return
-    this.#tellAll()
+    this.#watchers.notifyAll()
     const next = this.#server + 1
     const found = await findServer(
       this.#ensemble,
@@ -264,36 +273,14 @@ export class ZooKeeperSession implements ServiceSession {
     for (const [key, work] of undone) work().catch(() => this.doLater(key, work))
   }
 
-  #tell(path: string): void {
-    const watchers = this.#watchers.get(path) ?? []
-    this.#watchers.delete(path)
-    for (const changed of watchers) changed()
-  }
-
-  #tellAll(): void {
-    for (const path of this.#watchers.keys()) this.#tell(path)
-  }
-
   #lose(): void {
     this.#lost = true
     this.#link = undefined
     for (const { reject } of this.#held) reject(new ZooKeeperFailure(CODES.sessionExpired))
     this.#held.clear()
     this.#undone.clear()
-    this.#tellAll()
+    this.#watchers.notifyAll()
   }
-}
-
-function noServer(
-  { connect, connectTimeoutMs = CONNECT_MS }: ZooKeeperOptions,
-  why: Error | undefined,
-  down: boolean,
-) {
-  const what = down ? 'cannot be reached' : `did not answer within ${connectTimeoutMs} ms`
-  return new StoreUnavailableError(
-    `ZooKeeper at ${connect} ${what}${why ? ` (${why.message})` : ''}. Look at the servers and the network.`,
-    { store: 'zookeeper', cause: why },
-  )
 }
 
 /**

@@ -25,8 +25,9 @@ import {
   TRY_PASS_GUARD,
 } from './grants.js'
 import { DELETE_TOMBSTONES, LIST_LOCKS, NOTIFY_CLIENTS } from './housekeeping.js'
+import { INSPECT, STEAL } from './operator-verbs.js'
 import { PURGE_LOCKS } from './purge.js'
-import { ADOPT, ATTEMPT, DOWNGRADE, INSPECT, RENEW, STEAL, WITHDRAW } from './verbs.js'
+import { ADOPT, ATTEMPT, DOWNGRADE, RENEW, WITHDRAW } from './verbs.js'
 
 /** Each creates one procedure. */
 export const RULE: readonly string[] = [

@@ -1,20 +1,8 @@
-/** The verbs of the rule, each for one request on one lock whose row is locked. */
-
-/** The parameters of every verb. */
-const ANSWERS = /* sql */ `(
-  in a_request longtext character set utf8mb4, in a_now bigint,
-  out a_answer longtext character set utf8mb4
-)`
-/** The parameters of verbs that may grant to waiters, whose clients are then to be woken. */
-const ANSWERS_AND_WAKES = ANSWERS.replace(
-  '\n)',
-  ',\n  inout a_channels longtext character set ascii\n)',
-)
-const WRITES = 'modifies sql data sql security invoker'
-const text = (field: string): string => `json_unquote(json_extract(a_request, '$.${field}'))`
-/** The lock and the claim of a request. */
-const CLAIM = /* sql */ `  declare a_name varbinary(512) default unhex(${text('lock')});
-  declare a_id varchar(64) character set ascii default ${text('id')};`
+/**
+ * What clients do with claims: the verbs of the rule, each for one request on one lock whose row is
+ * locked.
+ */
+import { ANSWERS, ANSWERS_AND_WAKES, CLAIM, text, WRITES } from './parameters.js'
 
 export const ATTEMPT = /* sql */ `
 create procedure if not exists holdfast_attempt_v1${ANSWERS}
@@ -221,83 +209,4 @@ ${CLAIM}
       'ttlMs', a_ttl_ms, 'remainingMs', a_ttl_ms
     );
   end if;
-end`
-
-export const STEAL = /* sql */ `
-create procedure if not exists holdfast_steal_v1${ANSWERS_AND_WAKES}
-${WRITES}
-begin
-  declare a_name varbinary(512) default unhex(${text('lock')});
-  declare a_because text character set utf8mb4 default ${text('because')};
-  declare v_count int;
-  declare v_free_in_ms double;
-  declare v_guard varbinary(512);
-  declare v_guarded boolean default false;
-  declare continue handler for not found begin end;
-  select count(*), coalesce((max(expires_us) - a_now) / 1000, 0) into v_count, v_free_in_ms
-    from holdfast_holders where name = a_name;
-  if ${text('now')} = 'true' then
-    set v_free_in_ms = 0;
-    replace into holdfast_tombstones (name, id, until_us, outcome)
-    select name, id, a_now + round(ttl_ms * 1000), 'absent'
-      from holdfast_holders where name = a_name;
-    delete from holdfast_holders where name = a_name;
-    call holdfast_promote_waiters_v1(a_name, a_now, a_channels);
-    -- Checks whether a transaction still has the guard, without disturbing the transaction.
-    if exists (select 1 from holdfast_locks where name = a_name and guarded) then
-      select name into v_guard from holdfast_guards where name = a_name for update skip locked;
-      set v_guarded = v_guard is null
-        and exists (select 1 from holdfast_guards where name = a_name);
-    end if;
-  else
-    update holdfast_holders set stolen = true, because = coalesce(a_because, because)
-     where name = a_name;
-  end if;
-  set a_answer = json_object('holders', v_count, 'freeInMs', v_free_in_ms, 'guarded', v_guarded);
-end`
-
-/**
- * Builds the lists row by row. The JSON aggregates of some servers have no order, or a length that
- * the session limits.
- */
-export const INSPECT = /* sql */ `
-create procedure if not exists holdfast_inspect_v1${ANSWERS}
-reads sql data sql security invoker
-begin
-  declare a_name varbinary(512) default unhex(${text('lock')});
-  declare v_row longtext character set utf8mb4;
-  declare v_holders, v_waiters longtext character set utf8mb4 default '';
-  declare v_none boolean default false;
-  declare c_holders cursor for
-    select json_object(
-      'claimId', id, 'owner', owner, 'weight', weight, 'token', cast(token as char),
-      'heldMs', (a_now - granted_us) / 1000, 'remainingMs', (expires_us - a_now) / 1000,
-      'stolen', stolen, 'because', because
-    ) from holdfast_holders where name = a_name order by seq;
-  declare c_waiters cursor for
-    select json_object(
-      'claimId', id, 'owner', owner, 'weight', weight, 'waitedMs', (a_now - since_us) / 1000
-    ) from holdfast_waiters where name = a_name order by seq;
-  declare continue handler for not found set v_none = true;
-  open c_holders;
-  fetch c_holders into v_row;
-  while not v_none do
-    set v_holders = concat(v_holders, if(v_holders = '', '', ','), v_row);
-    fetch c_holders into v_row;
-  end while;
-  close c_holders;
-  set v_none = false;
-  open c_waiters;
-  fetch c_waiters into v_row;
-  while not v_none do
-    set v_waiters = concat(v_waiters, if(v_waiters = '', '', ','), v_row);
-    fetch c_waiters into v_row;
-  end while;
-  close c_waiters;
-  set v_row = null;
-  select json_object('kind', kind, 'capacity', capacity, 'lastToken', cast(last_token as char))
-    into v_row from holdfast_locks where name = a_name;
-  set a_answer = concat(
-    '{"lock":', coalesce(v_row, 'null'), ',"holders":[', v_holders, '],"waiters":[', v_waiters, ']}'
-  );
 end`

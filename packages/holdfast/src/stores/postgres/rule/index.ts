@@ -22,8 +22,9 @@ import {
   PROMOTE_WAITERS,
   TRY_PASS_GUARD,
 } from './grants.js'
+import { INSPECT, STEAL } from './operator-verbs.js'
 import { PURGE_LOCKS } from './purge.js'
-import { ADOPT, ATTEMPT, DOWNGRADE, INSPECT, RENEW, STEAL, WITHDRAW } from './verbs.js'
+import { ADOPT, ATTEMPT, DOWNGRADE, RENEW, WITHDRAW } from './verbs.js'
 
 export const RULE = [
   EXPIRE_AND_PROMOTE,

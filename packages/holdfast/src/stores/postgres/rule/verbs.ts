@@ -1,4 +1,7 @@
-/** The verbs of the rule, each for one request on one lock whose row is locked. */
+/**
+ * What clients do with claims: the verbs of the rule, each for one request on one lock whose row is
+ * locked.
+ */
 
 export const ATTEMPT = /* sql */ `
 create or replace function holdfast.attempt_v1(a_request jsonb, a_now timestamptz) returns jsonb
@@ -209,74 +212,4 @@ begin
   );
 end
 $adopt$;
-`
-
-export const STEAL = /* sql */ `
-create or replace function holdfast.steal_v1(a_request jsonb, a_now timestamptz) returns jsonb
-language plpgsql as $steal$
-declare
-  a_lock constant text := a_request ->> 'lock';
-  v_now constant boolean := (a_request ->> 'now')::boolean;
-  v_holder record;
-  v_count integer := 0;
-  v_free_in_ms double precision := 0;
-  v_guarded boolean := false;
-begin
-  for v_holder in
-    update holdfast.holders h
-       set stolen = true, because = coalesce(a_request ->> 'because', h.because)
-     where h.lock = a_lock
-    returning h.id, h.ttl_ms, extract(epoch from h.expires - a_now) * 1000 as left_ms
-  loop
-    v_count := v_count + 1;
-    if v_now then
-      perform holdfast.add_tombstone_v1(a_lock, v_holder.id, v_holder.ttl_ms, 'absent', a_now);
-    else
-      v_free_in_ms := greatest(v_free_in_ms, v_holder.left_ms);
-    end if;
-  end loop;
-  if v_now then
-    delete from holdfast.holders h where h.lock = a_lock;
-    perform holdfast.promote_waiters_v1(a_lock, a_now);
-    -- Checks whether a transaction still has the guard, without disturbing the transaction.
-    if exists (select from holdfast.locks l where l.name = a_lock and l.guarded) then
-      perform from holdfast.guards g where g.name = a_lock for update skip locked;
-      v_guarded := not found and exists (select from holdfast.guards g where g.name = a_lock);
-    end if;
-  end if;
-  return jsonb_build_object('holders', v_count, 'freeInMs', v_free_in_ms, 'guarded', v_guarded);
-end
-$steal$;
-`
-
-export const INSPECT = /* sql */ `
-create or replace function holdfast.inspect_v1(a_request jsonb, a_now timestamptz) returns jsonb
-language plpgsql as $inspect$
-begin
-  return coalesce((
-    select jsonb_build_object(
-      'lock', jsonb_build_object(
-        'kind', l.kind, 'capacity', l.capacity, 'lastToken', l.last_token::text
-      ),
-      'holders', coalesce((
-        select jsonb_agg(jsonb_build_object(
-          'claimId', h.id, 'owner', h.owner, 'weight', h.weight, 'token', h.token::text,
-          'heldMs', extract(epoch from a_now - h.granted) * 1000,
-          'remainingMs', extract(epoch from h.expires - a_now) * 1000,
-          'stolen', h.stolen, 'because', h.because
-        ) order by h.seq)
-        from holdfast.holders h where h.lock = l.name
-      ), '[]'),
-      'waiters', coalesce((
-        select jsonb_agg(jsonb_build_object(
-          'claimId', w.id, 'owner', w.owner, 'weight', w.weight,
-          'waitedMs', extract(epoch from a_now - w.since) * 1000
-        ) order by w.seq)
-        from holdfast.waiters w where w.lock = l.name
-      ), '[]')
-    )
-    from holdfast.locks l where l.name = a_request ->> 'lock'
-  ), '{"holders": [], "waiters": []}');
-end
-$inspect$;
 `
