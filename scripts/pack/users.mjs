@@ -17,9 +17,21 @@ export async function checkModuleSystems(folder, tarballs) {
     cpSync(join(FIXTURES, name), join(project, name))
     report((await run(process.execPath, [name], { cwd: project })).trim())
   }
+  await checkUncaught(project)
   await runCommand(project, process.execPath)
   report('the command')
   return project
+}
+
+/** An error that nothing catches is shown with its real name. */
+async function checkUncaught(project) {
+  cpSync(join(FIXTURES, 'uncaught.cjs'), join(project, 'uncaught.cjs'))
+  const { message } = await run(process.execPath, ['uncaught.cjs'], { cwd: project }).then(
+    (printed) => new Error(`The program ended without an error: ${printed}`),
+    (error) => error,
+  )
+  if (!/^UnsupportedLockError: The memory store/m.test(message)) throw new Error(message)
+  report('the name of an uncaught error')
 }
 
 /** Compiles one program under each setting that users have. */

@@ -29,7 +29,8 @@ const SHOWN_LABEL = 100
 
 /** The lock was not granted within `waitMs`: it was busy, or the store has not answered. */
 export class LockTimeoutError extends LockError {
-  override readonly name: string = 'LockTimeoutError'
+  /** @internal */
+  static override readonly name: string = 'LockTimeoutError'
   /** How long the caller was prepared to wait, in milliseconds. */
   readonly waitMs: number
   /**
@@ -120,7 +121,8 @@ export interface DeadlockStep {
  * ended, so that the others get their locks. Release what you hold, and begin again.
  */
 export class DeadlockError extends LockError {
-  override readonly name: string = 'DeadlockError'
+  /** @internal */
+  static override readonly name: string = 'DeadlockError'
   /**
    * From the holder of the lock that this caller waited for to the caller itself. Each waits for
    * the lock that the next one holds, and the caller for the first one's.
@@ -143,7 +145,8 @@ export class DeadlockError extends LockError {
 
 /** As many callers of this client wait for the lock already as its `maxWaiters` allows. */
 export class LockQueueFullError extends LockError {
-  override readonly name: string = 'LockQueueFullError'
+  /** @internal */
+  static override readonly name: string = 'LockQueueFullError'
   readonly maxWaiters: number
 
   constructor(maxWaiters: number, details: LockErrorDetails & { lock: string }) {
@@ -177,7 +180,8 @@ const LOSS_TEXT: Record<LossReason, string> = {
 
 /** The lease ended before the work under it did. Another holder may work already. */
 export class LockLostError extends LockError {
-  override readonly name: string = 'LockLostError'
+  /** @internal */
+  static override readonly name: string = 'LockLostError'
   readonly reason: LossReason
   /** Who stole the lock and why, where that was said. */
   readonly stealReason: string | undefined
@@ -203,7 +207,8 @@ export class LockLostError extends LockError {
  * through. It is still held, still renewed, and can be released.
  */
 export class LeaseAtRiskError extends LockError {
-  override readonly name: string = 'LeaseAtRiskError'
+  /** @internal */
+  static override readonly name: string = 'LeaseAtRiskError'
   /** How long the lease lasted when the signal aborted, in milliseconds. */
   readonly remainingMs: number
 
@@ -220,7 +225,8 @@ export class LeaseAtRiskError extends LockError {
 
 /** The call makes no sense. Nothing was changed. */
 export class LockUsageError extends LockError {
-  override readonly name: string = 'LockUsageError'
+  /** @internal */
+  static override readonly name: string = 'LockUsageError'
   /** What the lock is in use as (`LOCK_MISMATCH`). */
   declare readonly inUse?: { readonly kind: string; readonly capacity: number }
 
@@ -266,7 +272,8 @@ export type UnavailableCode =
  * store says otherwise. The runtime withdraws or retries each claim that is in doubt.
  */
 export class StoreUnavailableError extends LockError {
-  override readonly name: string = 'StoreUnavailableError'
+  /** @internal */
+  static override readonly name: string = 'StoreUnavailableError'
   /** The first word of a Redis server's answer, such as `OOM`; undefined without an answer. */
   declare readonly serverCode?: string | undefined
 
@@ -281,7 +288,8 @@ export class StoreUnavailableError extends LockError {
 
 /** The store does not support this operation. Nothing was changed. */
 export class UnsupportedLockError extends LockError {
-  override readonly name: string = 'UnsupportedLockError'
+  /** @internal */
+  static override readonly name: string = 'UnsupportedLockError'
   constructor(message: string, details: LockErrorDetails = {}) {
     super('UNSUPPORTED', message, details)
   }
@@ -289,7 +297,8 @@ export class UnsupportedLockError extends LockError {
 
 /** Holdfast broke one of its own rules (`INTERNAL`). The lock may be in any state. */
 export class InternalLockError extends LockError {
-  override readonly name: string = 'InternalLockError'
+  /** @internal */
+  static override readonly name: string = 'InternalLockError'
   constructor(rule: string, details: LockErrorDetails = {}) {
     const where = details.lock === undefined ? '' : ` of "${details.lock}"`
     super(

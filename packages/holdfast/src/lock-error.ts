@@ -35,13 +35,19 @@ const BRAND = Symbol.for('holdfast.LockError')
 
 /** The base of all errors of Holdfast. */
 export class LockError extends Error {
-  override readonly name: string = 'LockError'
+  /**
+   * Minifiers rename classes, and Node shows the name of the class of an error that is not caught.
+   * @internal
+   */
+  static override readonly name: string = 'LockError'
+  override readonly name: string
   readonly code: LockErrorCode
   readonly lock: string | undefined
   readonly store: string | undefined
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = new.target.name
     this.code = code
     this.lock = details.lock
     this.store = details.store

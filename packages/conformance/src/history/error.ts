@@ -1,5 +1,7 @@
 /** A history that cannot be read: the line, and what was expected there. */
 export class HistoryError extends Error {
+  /** Minifiers rename the class. @internal */
+  static override readonly name: string = 'HistoryError'
   /** Counted from 1, empty lines included. */
   readonly line: number
   readonly expected: string

@@ -5,7 +5,8 @@ import { LockError, type LockErrorDetails } from '../lock-error.js'
  * A protected resource has already seen a larger fencing token, or the same one from another owner.
  */
 export class StaleTokenError extends LockError {
-  override readonly name: string = 'StaleTokenError'
+  /** @internal */
+  static override readonly name: string = 'StaleTokenError'
   constructor(message: string, details: LockErrorDetails = {}) {
     super('STALE_TOKEN', message, details)
   }
@@ -13,7 +14,8 @@ export class StaleTokenError extends LockError {
 
 /** An optimistic change met a newer version at each try. Nothing was written. */
 export class VersionConflictError extends LockError {
-  override readonly name: string = 'VersionConflictError'
+  /** @internal */
+  static override readonly name: string = 'VersionConflictError'
   /** How many tries were made. */
   readonly tries: number
 

@@ -15,6 +15,8 @@ export const UNAVAILABLE = 14
 export const UNAUTHENTICATED = 16
 
 export class GrpcFailure extends Error {
+  /** Minifiers rename the class. */
+  static override readonly name: string = 'GrpcFailure'
   readonly code: number
   readonly details: string
 

@@ -18,6 +18,8 @@ const NAMES = new Map<number, string>(Object.entries(CODES).map(([name, code]) =
 
 /** A request that ZooKeeper refused, or that has no answer. */
 export class ZooKeeperFailure extends Error {
+  /** Minifiers rename the class. */
+  static override readonly name: string = 'ZooKeeperFailure'
   readonly code: number
 
   constructor(
