@@ -123,6 +123,9 @@ export interface Locks extends AsyncDisposable {
   close(options?: CloseOptions): Promise<void>
 }
 
+/** Gives the full name of a lock, namespace included. */
+type Named = (name: unknown) => string
+
 /**
  * Makes a client of a store.
  * @throws LockUsageError when an option makes no sense.
@@ -135,22 +138,29 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   const client = new Client(store, options)
   const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
   useStore(store)
-  const named = (name: unknown): string => fullName(namespace, name)
-
-  async function holders(lock: string): Promise<readonly HolderInfo[]> {
-    const { findLock } = await import('./look-up.js')
-    return (await findLock(store, lock))?.holders ?? []
-  }
-
-  function currentLease(lock: string): HeldLease | undefined {
-    const lease = enclosingFrame(client, lock)?.lease
-    return lease instanceof HeldLease ? lease : undefined
-  }
-
+  const named: Named = (name) => fullName(namespace, name)
   const { clientId } = client.runtime.owner
   const members: Locks = {
     store,
     clientId,
+    ...kindsOfLocks(client, named),
+    ...storeCalls(client, namespace, named),
+    ...contextCalls(client, named),
+    close: (how) => closeClient(client, how),
+    [Symbol.asyncDispose]: () => closeClient(client),
+  }
+  // A store may hold a client of a server, with its password.
+  return shownAs(members, () => ({ store: store.name, clientId }))
+}
+
+/** The locks, and what is made of them. */
+function kindsOfLocks(client: Client, named: Named) {
+  async function holders(lock: string): Promise<readonly HolderInfo[]> {
+    const { findLock } = await import('./look-up.js')
+    return (await findLock(client.runtime.store, lock))?.holders ?? []
+  }
+
+  return {
     mutex: (name, lock) => mutex(client, named(name), lock),
     readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
     semaphore: (name, lock) => semaphore(client, named(name), lock),
@@ -169,6 +179,12 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       const full = named(name)
       return oncePerTick(client, full, () => holders(full), work, options)
     },
+  } satisfies Partial<Locks>
+}
+
+/** What a client asks of the store about any lock, and transactions. */
+function storeCalls(client: Client, namespace: string, named: Named) {
+  return {
     async inspect(options) {
       const { inspectLocks } = await import('./look-up.js')
       return inspectLocks(client, namespace, options)
@@ -193,8 +209,19 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
     },
     async transaction(lock, db, work, how) {
       const { transaction } = await import('../transaction/transaction.js')
-      return transaction(store, lock, db, work, how)
+      return transaction(client.runtime.store, lock, db, work, how)
     },
+  } satisfies Partial<Locks>
+}
+
+/** What the async context of a caller holds. */
+function contextCalls(client: Client, named: Named) {
+  function currentLease(lock: string): HeldLease | undefined {
+    const lease = enclosingFrame(client, lock)?.lease
+    return lease instanceof HeldLease ? lease : undefined
+  }
+
+  return {
     current(name, extra?: unknown) {
       checkNoOptions('current', extra)
       return currentLease(named(name))
@@ -203,7 +230,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       checkNoOptions('assertHeld', extra)
       const lock = named(name)
       const lease = currentLease(lock)
-      if (!lease) throw notUnderLock(lock, store)
+      if (!lease) throw notUnderLock(lock, client.runtime.store)
       lease.assertHeld()
       return lease
     },
@@ -212,11 +239,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
       if (typeof work === 'function') return detached(work)
       throw new LockUsageError(`detached needs a function to call, not ${describe(work)}.`)
     },
-    close: (how) => closeClient(client, how),
-    [Symbol.asyncDispose]: () => closeClient(client),
-  }
-  // A store may hold a client of a server, with its password.
-  return shownAs(members, () => ({ store: store.name, clientId }))
+  } satisfies Partial<Locks>
 }
 
 function notUnderLock(lock: string, store: Store): LockUsageError {

@@ -1,7 +1,7 @@
 /** A semaphore's lock that uses the capacity in force: `onMismatch: 'follow'`. */
 import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import type { Lease } from '../lease/hold/lease.js'
+import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { timeoutOf } from '../lease/wait/timeout-of.js'
@@ -10,9 +10,9 @@ import { BasicLock } from './lock.js'
 /** How often one call follows: another client may change the capacity between two attempts. */
 const FOLLOWS = 8
 
-type Use<T, O> = (lock: BasicLock<Lease>, options: O) => Promise<T>
+type Use<T, O> = (lock: BasicLock, options: O) => Promise<T>
 
-export class FollowingLock extends BasicLock<Lease> {
+export class FollowingLock extends BasicLock {
   readonly #template: ClaimTemplate
   readonly #settings: LockSettings
 
@@ -22,9 +22,12 @@ export class FollowingLock extends BasicLock<Lease> {
     this.#settings = settings
   }
 
-  override run<T>(work: (lease: Lease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+  override run<T>(
+    work: (lease: HeldLease) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Promise<T> {
     let hasBegun = false
-    const begin = (lease: Lease): T | PromiseLike<T> => {
+    const begin = (lease: HeldLease): T | PromiseLike<T> => {
       hasBegun = true
       return work(lease)
     }
@@ -36,16 +39,16 @@ export class FollowingLock extends BasicLock<Lease> {
     )
   }
 
-  override acquire(options?: AcquireOptions): Promise<Lease> {
+  override acquire(options?: AcquireOptions): Promise<HeldLease> {
     return this.#follow(options, (lock, rest) => lock.acquire(rest))
   }
 
-  override tryAcquire(options?: AcquireOptions): Promise<Lease | undefined> {
+  override tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
     const { waitMs = 0 } = options ?? {}
     return this.#follow(options, (lock, rest) => lock.tryAcquire(rest), undefined, waitMs)
   }
 
-  override adopt(handle: string, extra?: unknown): Promise<Lease> {
+  override adopt(handle: string, extra?: unknown): Promise<HeldLease> {
     return this.#follow(undefined, (lock) => lock.adopt(handle, extra))
   }
 
@@ -63,7 +66,7 @@ export class FollowingLock extends BasicLock<Lease> {
     for (let follows = 0; ; follows += 1) {
       const template = { ...this.#template, capacity }
       try {
-        return await use(new BasicLock<Lease>(this.client, template, this.#settings), rest)
+        return await use(new BasicLock(this.client, template, this.#settings), rest)
       } catch (error) {
         if (error instanceof LockTimeoutError && follows > 0 && mayFollow())
           throw await timeoutOf(this.client.runtime, waitMs, error)

@@ -30,7 +30,7 @@ interface Campaign {
 export class LockElection implements Election {
   readonly name: string
   readonly #client: Client
-  readonly #lock: BasicLock<Lease>
+  readonly #lock: BasicLock
   readonly #holders: () => Promise<readonly HolderInfo[]>
   readonly #emitter = new EventEmitter()
   /** The running campaigns: at most one that waits, and those that try once. */
@@ -45,11 +45,7 @@ export class LockElection implements Election {
    */
   #lostLease: Lease | undefined
 
-  constructor(
-    client: Client,
-    lock: BasicLock<Lease>,
-    holders: () => Promise<readonly HolderInfo[]>,
-  ) {
+  constructor(client: Client, lock: BasicLock, holders: () => Promise<readonly HolderInfo[]>) {
     this.name = lock.name
     this.#client = client
     this.#lock = lock

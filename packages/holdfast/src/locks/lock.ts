@@ -52,8 +52,8 @@ export interface Lockable<L extends Lease = Lease> {
   inspect(): Promise<LockState>
 }
 
-/** A lock of one shape. */
-export class BasicLock<L extends Lease> implements Lockable<L> {
+/** A lock of one shape. What its leases can do beyond a `Lease` shows in the types of locks. */
+export class BasicLock implements Lockable<HeldLease> {
   readonly name: string
   readonly #client: Client
   readonly #template: ClaimTemplate
@@ -83,11 +83,10 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     return this.#acquirer.pending
   }
 
-  run<T>(work: (lease: L) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
-    const call = work as unknown as (lease: HeldLease) => T | PromiseLike<T>
+  run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
     return options?.atLeastMs === undefined
-      ? this.#acquirer.run(call, options)
-      : this.#runAtLeast(call, options)
+      ? this.#acquirer.run(work, options)
+      : this.#runAtLeast(work, options)
   }
 
   async #runAtLeast<T>(
@@ -98,20 +97,20 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     return runAtLeast(this.#client, this.#template, this.#settings, work, options)
   }
 
-  acquire(options?: AcquireOptions): Promise<L> {
+  acquire(options?: AcquireOptions): Promise<HeldLease> {
     try {
       const lease = this.#acquirer.acquire(options)
-      const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'acquire') : lease
-      return Promise.resolve(traced as unknown as L | Promise<L>)
+      return Promise.resolve(
+        this.#client.tracesAcquires ? noteCaller(lease, this, 'acquire') : lease,
+      )
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  async tryAcquire(options?: AcquireOptions): Promise<L | undefined> {
+  async tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
     const lease = this.#acquirer.tryAcquire(options)
-    const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'tryAcquire') : lease
-    return traced as unknown as L | undefined
+    return this.#client.tracesAcquires ? noteCaller(lease, this, 'tryAcquire') : lease
   }
 
   async inspect(extra?: unknown): Promise<LockState> {
@@ -120,10 +119,9 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     return inspectLock(this.#client, this.#template)
   }
 
-  async adopt(handle: string, extra?: unknown): Promise<L> {
+  async adopt(handle: string, extra?: unknown): Promise<HeldLease> {
     checkNoOptions('adopt', extra, { lock: this.name })
     const lease = this.#acquirer.adopt(handle)
-    const traced = this.#client.tracesAcquires ? noteCaller(lease, this, 'adopt') : lease
-    return traced as unknown as L
+    return this.#client.tracesAcquires ? noteCaller(lease, this, 'adopt') : lease
   }
 }

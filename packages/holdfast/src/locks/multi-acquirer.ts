@@ -21,9 +21,9 @@ const AGAIN_MS = 10
 
 export class MultiAcquirer {
   readonly #client: Client
-  readonly #locks: readonly BasicLock<Lease>[]
+  readonly #locks: readonly BasicLock[]
 
-  constructor(client: Client, locks: readonly BasicLock<Lease>[]) {
+  constructor(client: Client, locks: readonly BasicLock[]) {
     this.#client = client
     this.#locks = locks
   }
@@ -81,7 +81,7 @@ export class MultiAcquirer {
   }
 
   /** With `atLeastMs` each lock is taken with a fixed lease, and kept once all are there. */
-  #termsOf(lock: BasicLock<Lease>, options: RunOptions): RunOptions {
+  #termsOf(lock: BasicLock, options: RunOptions): RunOptions {
     const { atLeastMs, ...terms } = options
     if (atLeastMs === undefined) return terms
     const { ttlMs } = fixedSettings(this.#client, lock.name, lock.settings, options)

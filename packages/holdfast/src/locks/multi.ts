@@ -7,7 +7,6 @@
  */
 import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import type { Lease } from '../lease/hold/lease.js'
 import type { AcquireOptions, RunOptions } from '../options/lock-options.js'
 import { BasicLock, type Lockable } from './lock.js'
 import type { MultiAcquirer } from './multi-acquirer.js'
@@ -39,10 +38,10 @@ export function multi(client: Client, locks: readonly Lockable[]): MultiLock {
   }
 }
 
-function sorted(client: Client, locks: readonly Lockable[]): BasicLock<Lease>[] {
+function sorted(client: Client, locks: readonly Lockable[]): BasicLock[] {
   if (!Array.isArray(locks) || locks.length === 0)
     throw new LockUsageError('multi needs an array of at least one lock.')
-  const byName = new Map<string, BasicLock<Lease>>()
+  const byName = new Map<string, BasicLock>()
   for (const lock of locks as readonly unknown[]) {
     if (!(lock instanceof BasicLock)) {
       throw new LockUsageError(
@@ -62,7 +61,7 @@ function sorted(client: Client, locks: readonly Lockable[]): BasicLock<Lease>[] 
         lock: lock.name,
       })
     }
-    byName.set(lock.name, lock as BasicLock<Lease>)
+    byName.set(lock.name, lock)
   }
   // By code units: the same order on every machine and in every locale.
   return [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lock]) => lock)

@@ -3,7 +3,6 @@
  * its name as well.
  */
 import type { Client } from '../lease/client.js'
-import type { Lease } from '../lease/hold/lease.js'
 import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
@@ -17,10 +16,10 @@ export function mutex(
   name: string,
   options: LockOptions = {},
   call = 'mutex',
-): BasicLock<Lease> {
+): BasicLock {
   checkKeys(call, options, LOCK_KEYS, { lock: name })
   const settings = lockSettings(options, client.settings, client.runtime.store)
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
   const template = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const
-  return new BasicLock<Lease>(client, template, settings)
+  return new BasicLock(client, template, settings)
 }

@@ -3,7 +3,7 @@
  * later readers.
  */
 import type { Client } from '../lease/client.js'
-import type { Lease, WriteLease } from '../lease/hold/lease.js'
+import type { WriteLease } from '../lease/hold/lease.js'
 import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
@@ -36,11 +36,11 @@ export function readWriteLock(
     capacity: CAPACITY_ALL,
     ttlMs: settings.ttlMs,
   } as const
-  const read = new BasicLock<Lease>(client, { ...template, weight: 1 }, settings)
+  const read = new BasicLock(client, { ...template, weight: 1 }, settings)
   return {
     name,
     read,
-    write: new BasicLock<WriteLease>(client, { ...template, weight: CAPACITY_ALL }, settings),
+    write: new BasicLock(client, { ...template, weight: CAPACITY_ALL }, settings),
     inspect: (extra?: unknown) => read.inspect(extra),
   }
 }

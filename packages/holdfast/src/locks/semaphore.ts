@@ -58,38 +58,13 @@ export interface Semaphore extends Lockable {
 
 export function semaphore(client: Client, name: string, options: SemaphoreOptions): Semaphore {
   checkKeys('semaphore', options, SEMAPHORE_KEYS, { lock: name })
-  const { permits, onMismatch = 'refuse', ...rest } = options
-  checkPermits('permits', permits, CAPACITY_ALL - 1, name)
-  if (onMismatch !== 'refuse' && onMismatch !== 'follow') {
-    throw new LockUsageError(
-      `onMismatch of semaphore "${name}" must be 'refuse' or 'follow', not ${describe(onMismatch)}.`,
-      { lock: name },
-    )
-  }
-  const settings = lockSettings(rest, client.settings, client.runtime.store)
-  const template = {
-    lock: name,
-    kind: 'semaphore',
-    capacity: permits,
-    ttlMs: settings.ttlMs,
-  } as const
-  const byWeight = new Map<number, BasicLock<Lease>>()
-
-  function withWeight(weight = 1): BasicLock<Lease> {
-    checkPermits('weight', weight, permits, name)
-    const known = byWeight.get(weight)
-    if (known) return known
-    const SemaphoreLock = onMismatch === 'follow' ? FollowingLock : BasicLock<Lease>
-    const lock = new SemaphoreLock(client, { ...template, weight }, settings)
-    if (byWeight.size < WEIGHTS_KEPT) byWeight.set(weight, lock)
-    return lock
-  }
+  const withWeight = locksByWeight(client, name, options)
 
   function parted(
     call: string,
     options: RunOptions & WeightOptions = {},
     known: KnownKeys<WeightOptions> = WEIGHTED_KEYS,
-  ): { readonly lock: BasicLock<Lease>; readonly wait: RunOptions } {
+  ): { readonly lock: BasicLock; readonly wait: RunOptions } {
     checkKeys(call, options, known, { lock: name })
     const { weight, ...wait } = options
     return { lock: withWeight(weight), wait }
@@ -99,7 +74,7 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
   withWeight()
   return {
     name,
-    permits,
+    permits: options.permits,
     withWeight(weight, extra?: unknown) {
       checkNoOptions('withWeight', extra, { lock: name })
       return withWeight(weight)
@@ -118,6 +93,34 @@ export function semaphore(client: Client, name: string, options: SemaphoreOption
     },
     adopt: async (handle, extra?: unknown) => withWeight().adopt(handle, extra),
     inspect: (extra?: unknown) => withWeight().inspect(extra),
+  }
+}
+
+/** Returns a function that gives the lock of a weight: the same one again, for few weights. */
+function locksByWeight(
+  client: Client,
+  name: string,
+  { permits, onMismatch = 'refuse', ...rest }: SemaphoreOptions,
+): (weight?: number) => BasicLock {
+  checkPermits('permits', permits, CAPACITY_ALL - 1, name)
+  if (onMismatch !== 'refuse' && onMismatch !== 'follow') {
+    throw new LockUsageError(
+      `onMismatch of semaphore "${name}" must be 'refuse' or 'follow', not ${describe(onMismatch)}.`,
+      { lock: name },
+    )
+  }
+  const settings = lockSettings(rest, client.settings, client.runtime.store)
+  const { ttlMs } = settings
+  const template = { lock: name, kind: 'semaphore', capacity: permits, ttlMs } as const
+  const SemaphoreLock = onMismatch === 'follow' ? FollowingLock : BasicLock
+  const byWeight = new Map<number, BasicLock>()
+  return (weight = 1) => {
+    checkPermits('weight', weight, permits, name)
+    const known = byWeight.get(weight)
+    if (known) return known
+    const lock = new SemaphoreLock(client, { ...template, weight }, settings)
+    if (byWeight.size < WEIGHTS_KEPT) byWeight.set(weight, lock)
+    return lock
   }
 }
 

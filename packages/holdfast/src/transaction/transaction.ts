@@ -29,6 +29,13 @@ import { ENDED_EARLY, withoutCheck } from './open-transaction.js'
  */
 type Coverable = Pick<HeldLease, 'exclusive' | 'requireStoreRelease' | 'whenCallbacksSettled'>
 
+/** How far a transaction has come. */
+interface Progress {
+  /** What the work resolves to. */
+  working: Promise<unknown>
+  isCommitting: boolean
+}
+
 /** Acquires, begins, works, commits, and only then releases. */
 export async function transaction<L extends Lease, Tx, T>(
   store: Store,
@@ -40,37 +47,11 @@ export async function transaction<L extends Lease, Tx, T>(
   const guard = guardFor(store, lock, db)
   if (options !== undefined) checkKeys('transaction', options, ACQUIRE_KEYS, { lock: lock.name })
   const lease = await coverable(await lock.acquire(options))
-  let working: Promise<unknown> = Promise.resolve()
-  let committing = false
+  const progress: Progress = { working: Promise.resolve(), isCommitting: false }
   try {
-    const lost = (): LockLostError =>
-      new LockLostError('expired', { lock: lease.name, store: store.name })
-    const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
-    // The whole transaction is a callback, not only the work: `locks.close` waits for callbacks,
-    // and then releases.
-    return await lease.run(async () => {
-      if (!(await guard.prepare(covered))) throw lost()
-      // The guard makes the same check, of this lease.
-      return withoutCheck(db).transaction(async (tx) => {
-        const query: GuardQuery = (sql, values) => db.query(tx, sql, values)
-        if (!(await guard.begin(query, covered))) throw lost()
-        // Enters the context again, since some libraries call back in another async context.
-        const outcome = lease.run(() => work(tx, lease))
-        working = outcome
-        const result = await outcome
-        // Reports a loss first: the next waiter may have ended this session by then, and that
-        // failure only follows from the loss.
-        lease.assertHeld()
-        if (!(await isStillOpen(guard, query, covered))) throw ended(lease)
-        // A lease that ended before the work did rolls back. One that ends during the commit
-        // changes nothing: the guard lasts until the commit is done.
-        lease.assertHeld()
-        committing = true
-        return result
-      })
-    })
+    return await runGuarded(guard, lease, db, work, progress)
   } catch (error) {
-    if (error === (await failureOf(working))) throw error
+    if (error === (await failureOf(progress.working))) throw error
     // It may be the commit whose answer was lost, and which is still to be done. The store keeps
     // the next holder waiting for that, by the guard; a caller of this process that the lease were
     // passed on to would not be.
@@ -78,13 +59,13 @@ export async function transaction<L extends Lease, Tx, T>(
     // Reports a loss first here too, except for errors of the work itself. A loss during the commit
     // says nothing about its outcome: LockLostError would read as a rollback, and the caller would
     // repeat what may be committed.
-    if (!committing) lease.assertHeld()
+    if (!progress.isCommitting) lease.assertHeld()
     throw error
   } finally {
     // A library may end the transaction while the work continues: `postgres` does so when the
     // connection has ended, and Knex when the work has ended it. Nothing is released under running
     // code.
-    await failureOf(working)
+    await failureOf(progress.working)
     // As with `run`: what the work began and did not wait for, nested runs for instance, works
     // under the same lease.
     await lease.whenCallbacksSettled()
@@ -92,6 +73,42 @@ export async function transaction<L extends Lease, Tx, T>(
     // lease expires.
     await lease.release().catch(() => undefined)
   }
+}
+
+/** Runs the work in a transaction that has locked the guard of its lease, and commits. */
+function runGuarded<L extends Lease, Tx, T>(
+  guard: TransactionGuard,
+  lease: L,
+  db: TransactionalDatabase<Tx>,
+  work: (tx: Tx, lease: L) => Promise<T>,
+  progress: Progress,
+): Promise<T> {
+  const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
+  const lost = (): LockLostError =>
+    new LockLostError('expired', { lock: lease.name, store: db.dialect })
+  // The whole transaction is a callback, not only the work: `locks.close` waits for callbacks, and
+  // then releases.
+  return lease.run(async () => {
+    if (!(await guard.prepare(covered))) throw lost()
+    // The guard makes the same check, of this lease.
+    return withoutCheck(db).transaction(async (tx) => {
+      const query: GuardQuery = (sql, values) => db.query(tx, sql, values)
+      if (!(await guard.begin(query, covered))) throw lost()
+      // Enters the context again, since some libraries call back in another async context.
+      const outcome = lease.run(() => work(tx, lease))
+      progress.working = outcome
+      const result = await outcome
+      // Reports a loss first: the next waiter may have ended this session by then, and that failure
+      // only follows from the loss.
+      lease.assertHeld()
+      if (!(await isStillOpen(guard, query, covered))) throw ended(lease)
+      // A lease that ended before the work did rolls back. One that ends during the commit changes
+      // nothing: the guard lasts until the commit is done.
+      lease.assertHeld()
+      progress.isCommitting = true
+      return result
+    })
+  })
 }
 
 /** @throws LockError when that lock cannot cover a transaction of that database. */
