@@ -7,6 +7,12 @@ const inRule = (find: string, replace: string): Edit => ({
   replace,
 })
 
+const inRedlock = (file: string, find: string, replace: string): Edit => ({
+  file: `stores/redlock/${file}`,
+  find,
+  replace,
+})
+
 export const ADOPTION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'adopted-claim-stays',
@@ -27,6 +33,13 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'The claim that was adopted is refused from then on',
     edits: [inRule("addTombstone(state, from, 'absent', step);", '')],
     store: 'redis',
+  },
+  {
+    name: 'withdrawn-adopter-granted',
+    breaks: 'An adopter that has withdrawn its claim is refused, also while the lease still lasts',
+    edits: [inRule('if (!hasToken || hasTombstone(state, to.id, step))', 'if (!hasToken)')],
+    store: 'redis',
+    scenario: 'late-adoption',
   },
   {
     name: 'repeated-adoption-refused',
@@ -63,5 +76,85 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
       },
     ],
     store: 'redis',
+  },
+  {
+    name: 'redlock-node-adopted-twice',
+    breaks: 'A server turns a claim into one other claim, and counts for one adopter only',
+    edits: [
+      inRule('state.holders.delete(from.id);', 'state.heldWeight += heir.weight;'),
+      inRule(
+        "addTombstone(state, from, 'absent', step);\n    return grantedTo(heir",
+        'return grantedTo(heir',
+      ),
+      {
+        file: 'store/expire-and-promote.js',
+        find: 'invariant(state.heldWeight <= state.capacity, ',
+        replace: 'invariant(true, ',
+      },
+    ],
+    masked: 'an invariant ends the step before a promise is broken, and a tombstone refuses',
+    store: 'redlock',
+  },
+  {
+    name: 'redlock-minority-adopts',
+    breaks: 'An adopter needs more than half of the servers',
+    edits: [
+      inRedlock('adoption-round.js', 'length >= quorumOf(this.#panel);', 'length > 0;'),
+      inRedlock(
+        'claim-vote.js',
+        'const quorum = quorumOf(this.#panel);\n        const { ttlMs } = this.claim;',
+        'const quorum = this.#adopts ? 1 : quorumOf(this.#panel);\n        const { ttlMs } = this.claim;',
+      ),
+    ],
+    masked: 'the servers are counted twice',
+    store: 'redlock',
+  },
+  {
+    name: 'redlock-adoption-given-back',
+    breaks: 'A server never gives the lease back to the claim that was adopted',
+    edits: [
+      inRule(
+        "addTombstone(state, from, 'absent', step);\n    return grantedTo(heir",
+        'heir.before = holder;\n    return grantedTo(heir',
+      ),
+      inRule(
+        'drop(state, holder);\n        addTombstone(state, claim, ',
+        'drop(state, holder);\n        if (holder.before) { state.holders.set(holder.before.id, holder.before); state.heldWeight += holder.weight; }\n        addTombstone(state, claim, ',
+      ),
+    ],
+    masked: 'the claim that was adopted has a tombstone',
+    store: 'redlock',
+  },
+  {
+    name: 'redlock-late-export-forgotten',
+    breaks: 'An adopted claim is refused for as long as the request that exported it may arrive',
+    edits: [
+      {
+        file: 'stores/redis/store.js',
+        find: 'this.#lateRequests.add(adoption.from);',
+        replace: '',
+      },
+    ],
+    store: 'redlock',
+  },
+  {
+    name: 'redlock-adopted-claim-stays',
+    breaks: 'A vote that the adopted claim still has is withdrawn',
+    edits: [inRedlock('claim-vote.js', 'round.withdrawOld();', '')],
+    store: 'redlock',
+    scenario: 'unheard-export',
+  },
+  {
+    name: 'redlock-refused-adopter-keeps',
+    breaks: 'An adopter that is refused returns what it has taken',
+    edits: [
+      inRedlock(
+        'claim-vote.js',
+        'for (const vote of this.#votes)\n                vote.withdrawLater(this.claim);',
+        '',
+      ),
+    ],
+    store: 'redlock',
+    scenario: 'split-adoption',
   },
 ]

@@ -92,6 +92,8 @@ export function adopt(space: Keyspace, key: string, words: readonly string[]): s
   if (!answer.alreadyGranted) {
     space.truth.withdrawn(from)
     space.tombstones(key).note(fromId, true, state)
+    // The token of the lease was sealed here, and now belongs to the new claim.
+    space.tokens.note('seal', lock, toId, answer.token)
   }
   return grantedLine(answer)
 }

@@ -4,6 +4,7 @@
  */
 import { examine, type Examined } from '../explore.js'
 import type { Runtime } from '../runtime.js'
+import { ADOPTION_SCENARIOS } from './adoption.js'
 import { longWaits, NO_LOSS, once, quietCase, type Scenario } from './build.js'
 import { REDLOCK_SCENARIOS } from './redlock.js'
 
@@ -187,6 +188,7 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
     longestWaitMs: 2500,
   },
+  ...ADOPTION_SCENARIOS,
   ...REDLOCK_SCENARIOS,
 ]
 

@@ -36,16 +36,13 @@ export const NODES: Readonly<Record<StoreName, number>> = {
   redlock: 3,
 }
 
-/**
- * Over which models leases pass to other processes. The memory store cannot, and the modelled
- * servers of Redlock do not note the tokens of adopted claims.
- */
+/** Over which models leases pass to other processes: the memory store cannot. */
 export const ADOPTS: Readonly<Record<StoreName, boolean>> = {
   memory: false,
   wall: false,
   poll: false,
   redis: true,
-  redlock: false,
+  redlock: true,
 }
 
 export function isStoreName(name: string): name is StoreName {

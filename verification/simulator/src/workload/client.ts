@@ -154,7 +154,8 @@ export class Client implements Environment {
 
   async handOver(belief: Belief, operation: Operation): Promise<boolean> {
     const { actor, key, lease, owner, isExclusive } = belief
-    if (!belief.isHeld()) return false
+    // At the end of the run no client adopts, and the lease would last for its TTL.
+    if (this.closing || !belief.isHeld()) return false
     belief.release()
     this.forget(belief)
     let handle: string

@@ -211,12 +211,19 @@ export class RedisStore implements Store {
   }
 
   async adopt(adoption: Adoption): Promise<AdoptResult> {
-    const result = await this.adoptVote(adoption)
+    const result = await this.#adopt(adoption)
     return result.outcome === 'adopted' ? { outcome: 'lost', reason: 'expired' } : result
   }
 
   /** Adopts, and reports a loss to another adopter as such. */
-  async adoptVote({ from, token, to }: Adoption): Promise<AdoptResult | AdoptedByAnother> {
+  adoptVote(adoption: Adoption): Promise<AdoptResult | AdoptedByAnother> {
+    // The request that exports the lease may still be on its way to this server. A withdrawal of
+    // the exported claim has to refuse it.
+    this.#lateRequests.add(adoption.from)
+    return this.#adopt(adoption)
+  }
+
+  async #adopt({ from, token, to }: Adoption): Promise<AdoptResult | AdoptedByAnother> {
     const { breaks } = this.#deployment
     // Until the answer, a withdrawal of the new claim has to refuse a request that comes late.
     this.#inbox.attemptSent(to.id)
