@@ -20,38 +20,3 @@ export function after(ms: number, callback: () => void): () => void {
   arm()
   return () => clearTimeout(timer)
 }
-
-/** Settles as `promise` does, or rejects with `makeError()` when that takes longer than `ms`. */
-export function withTimeout<T>(
-  promise: PromiseLike<T>,
-  ms: number,
-  makeError: () => Error,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = after(ms, () => reject(makeError()))
-    promise.then(
-      (value) => {
-        cancel()
-        resolve(value)
-      },
-      (error: unknown) => {
-        cancel()
-        reject(error)
-      },
-    )
-  })
-}
-
-/**
- * Resolves to true when `promise` has settled either way, or to false after `ms`. Never rejects.
- */
-export function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const cancel = after(ms, () => resolve(false))
-    const settled = (): void => {
-      cancel()
-      resolve(true)
-    }
-    promise.then(settled, settled)
-  })
-}

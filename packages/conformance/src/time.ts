@@ -22,6 +22,7 @@ export const realTime: Time = {
   clock: systemClock,
   nowMs: () => performance.now(),
   pass: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+  // A limit of its own: this package takes nothing from the library but its public names.
   within(promise, limitMs, what) {
     const late = (): Error =>
       new assert.AssertionError({ message: `${what} did not come within ${limitMs} ms` })

@@ -2,7 +2,7 @@
 import { isLockError, type Locks } from 'holdfast'
 import { CliError } from '../cli-error.js'
 import { heldBy, typeOf } from '../output/holders.js'
-import { withTimeout } from '../timers.js'
+import { withTimeout } from '../../../holdfast/dist/clock/with-timeout.js'
 import { lockOf } from './lock-of.js'
 import type { LockSettings, Sharing } from './settings.js'
 import type { StoreContact } from './store-contact.js'

@@ -1,7 +1,7 @@
 /** Asks Sentinels where the primary is. */
 import { StoreUnavailableError } from 'holdfast'
 import { ConfigError } from '../cli-error.js'
-import { withTimeout } from '../timers.js'
+import { withTimeout } from '../../../holdfast/dist/clock/with-timeout.js'
 import type { Connection, RedisHost, RedisLibrary, RedisTarget } from 'holdfast/url'
 
 /** A Sentinel that does not answer within this time is skipped. */
