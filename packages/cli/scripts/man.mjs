@@ -52,7 +52,7 @@ writeFileSync(
         ...prose(text),
       ]),
       '.El',
-      ...(help.notes === undefined ? [] : literal(help.notes.trim())),
+      ...(help.notes === undefined ? [] : paragraphs(help.notes, ['.Pp'])),
     ]),
     '.Sh ENVIRONMENT',
     '.Bl -tag -width indent',
@@ -72,13 +72,20 @@ writeFileSync(
   ].join('\n') + '\n',
 )
 
-/** Blank lines separate paragraphs; lines that are indented stay as they are. */
-function paragraphs(text) {
+/**
+ * Blank lines separate paragraphs; lines that are indented stay as they are.
+ * @param {string} text
+ * @param {readonly string[]} before a first paragraph of prose
+ */
+function paragraphs(text, before = []) {
   return text
-    .trim()
+    .replace(/^\n+/, '')
+    .trimEnd()
     .split(/\n\s*\n/)
     .flatMap((part, index) => [
-      ...(/^ {2}/m.test(part) ? literal(part) : [...(index === 0 ? [] : ['.Pp']), ...prose(part)]),
+      ...(/^ {2}/m.test(part)
+        ? literal(part)
+        : [...(index === 0 ? before : ['.Pp']), ...prose(part)]),
     ])
 }
 

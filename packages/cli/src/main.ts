@@ -25,7 +25,7 @@ async function main(argv: readonly string[], takeSignal: TakeSignal): Promise<nu
   if (['--version', '-V', '-v'].includes(word)) return print(`${version()}\n`)
   if (word === '--help' || word === '-h') return print(overview())
   if (word !== 'help') return runCommand(await find(word), args, takeSignal)
-  return args[0] === undefined
+  return args[0] === undefined || args[0] === 'help'
     ? print(overview())
     : runCommand(await find(args[0]), ['--help'], takeSignal)
 }

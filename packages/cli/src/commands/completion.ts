@@ -22,9 +22,9 @@ export const command: Command = {
     about: 'Prints the completion script of a shell: commands, options, and the command after --.',
     options: OPTIONS,
     notes: `
-bash:  holdfast completion bash > ~/.local/share/bash-completion/completions/holdfast
-zsh:   holdfast completion zsh > "\${fpath[1]}/_holdfast"
-fish:  holdfast completion fish > ~/.config/fish/completions/holdfast.fish`,
+  bash:  holdfast completion bash > ~/.local/share/bash-completion/completions/holdfast
+  zsh:   holdfast completion zsh > "\${fpath[1]}/_holdfast"
+  fish:  holdfast completion fish > ~/.config/fish/completions/holdfast.fish`,
   },
 
   async main(argv) {

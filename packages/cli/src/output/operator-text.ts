@@ -6,11 +6,12 @@ import type { ErrorCode } from '../exit-codes.js'
 
 /** A sentence with one of these words speaks to a programmer. */
 const FOR_PROGRAMMERS =
-  /\b(?:client|pool|autoMigrate|waitMs|requestTimeoutMs|createLocks|locks\.\w+\(|\w+Schema\(\)|\w+Store\()/
+  /\b(?:client|pool|autoMigrate|waitMs|requestTimeoutMs|createLocks|lease\.\w+\(|locks\.\w+\(|\w+Schema\(\)|\w+Store\()/
 
 /** Advice instead of a dropped sentence that matches. The first match counts. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/migrate/, 'Run: holdfast migrate --store URL'],
+  [/lease\.export/, 'Write the handle that holdfast acquire printed, unchanged.'],
   [/read-only replica/, 'The URL names a read-only replica. Write the URL of the primary.'],
   [/Cluster/, 'The server is a member of a Cluster. Write redis+cluster: in the URL.'],
 ]

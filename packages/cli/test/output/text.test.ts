@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { operatorText } from '../../dist/output/operator-text.js'
 import { redact } from '../../dist/output/text.js'
 
 describe('redact', () => {
@@ -12,4 +13,11 @@ describe('redact', () => {
   ])('keeps the password out of %s', (text, shown) => {
     expect(redact(text)).toBe(shown)
   })
+})
+
+it('a damaged handle speaks of the command that printed it', () => {
+  const text = 'This is no whole handle. Pass the text that lease.export() returned, unchanged.'
+  expect(operatorText(text, 'USAGE', undefined)).toBe(
+    'This is no whole handle. Write the handle that holdfast acquire printed, unchanged.',
+  )
 })
