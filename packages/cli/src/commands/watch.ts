@@ -99,30 +99,45 @@ function watch(
         draw()
       },
     })
-    let nextRequest: NodeJS.Timeout | undefined
-    let isOver = false
-    const request = async (): Promise<void> => {
-      const answer = await ask(locks, prefix)
-      if (isOver) return
+    const drawing = setInterval(draw, DRAW_MS)
+    const stopAsking = keepAsking(locks, prefix, intervalMs, (answer) => {
       state = { ...state, ...answer }
       draw()
-      nextRequest = setTimeout(() => void request(), intervalMs)
-    }
-    const drawing = setInterval(draw, DRAW_MS)
+    })
     const end = (): void => {
-      isOver = true
       clearInterval(drawing)
-      clearTimeout(nextRequest)
+      stopAsking()
       screen.close()
     }
     screen.open()
     draw()
-    void request()
   })
 }
 
 type Answer = Partial<Pick<WatchState, 'locks' | 'truncated' | 'answeredMs'>> &
   Pick<WatchState, 'failure'>
+
+/** Asks now, and again a while after each answer. Returns a function that ends this. */
+function keepAsking(
+  locks: Locks,
+  prefix: string,
+  intervalMs: number,
+  onAnswer: (answer: Answer) => void,
+): () => void {
+  let next: NodeJS.Timeout | undefined
+  let isOver = false
+  const request = async (): Promise<void> => {
+    const answer = await ask(locks, prefix)
+    if (isOver) return
+    next = setTimeout(() => void request(), intervalMs)
+    onAnswer(answer)
+  }
+  void request()
+  return () => {
+    isOver = true
+    clearTimeout(next)
+  }
+}
 
 /** A failed request leaves the last answer on the screen. */
 async function ask(locks: Locks, prefix: string): Promise<Answer> {
