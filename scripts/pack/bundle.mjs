@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { transform } from 'esbuild'
 import { rollup } from 'rollup'
-import { importLater, Later } from './later.mjs'
+import { chunksOf, importLater, Later } from './later.mjs'
 import { breakLines } from './lines.mjs'
 
 /**
@@ -41,7 +41,7 @@ export async function bundle({ target, input, external, resolve = {}, core }) {
     freeze: false,
     hoistTransitiveImports: false,
     minifyInternalExports: true,
-    ...(core === undefined ? {} : { manualChunks: { core: [core] } }),
+    ...(core === undefined ? {} : chunksOf(core, input.index)),
   })
   await build.close()
   const later = new Later()

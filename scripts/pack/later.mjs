@@ -1,19 +1,50 @@
 /**
- * Loads the code of a rare call, such as `locks.steal` or `lease.export`, with the first of them.
+ * Loads the code of rare calls, such as `locks.steal` or `lease.export`, with the first of them.
  *
  * The sources have `await import('./steal.js')`. Published, that takes another form: Jest cannot
  * run `import()` in CommonJS, and a bundler copies what is required into the file that requires it.
- * So it becomes `require('#later').steal()`, and the manifest maps `#later` to one of two files.
+ * So it becomes `require('#later').rare()`, and the manifest maps `#later` to one of two files.
  * Both load the same chunks:
  *
  *   chunks/later.mjs   for bundlers, under the condition `module`: imports, so that a bundler that
  *                      splits leaves the chunks in files of their own
  *   chunks/later.js    for Node, Jest, Bun and Deno: requires
  */
-import { posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 
 const MARK = 'IMPORT_LATER'
 const [REQUIRES, IMPORTS] = ['chunks/later.js', 'chunks/later.mjs']
+
+/**
+ * Returns options of rollup that make two chunks of the rooms lease/ and locks/: `core`, which
+ * `createLocks` needs at its start, and `rare`, the code of all rare calls. What the index exports
+ * stays outside of `rare`: a bundle with `DeadlockError` does not need the rest of it.
+ * @param {string} core the module with `createLocks`
+ * @param {string} index the entry
+ */
+export function chunksOf(core, index) {
+  const rooms = [dirname(core), join(dirname(index), 'lease')]
+  let start
+  return {
+    onlyExplicitManualChunks: true,
+    manualChunks(id, { getModuleInfo }) {
+      start ??= closureOf(core, getModuleInfo)
+      if (start.has(id)) return 'core'
+      const exported = Object.keys(getModuleInfo(index).exportedBindings)
+      const isNamed = exported.some((path) => join(dirname(index), path) === id)
+      return isNamed || !rooms.some((room) => id.startsWith(`${room}/`)) ? null : 'rare'
+    },
+  }
+}
+
+/** Returns a module and all that it imports before it runs. */
+function closureOf(id, getModuleInfo) {
+  const found = new Set([id])
+  for (const one of found) {
+    for (const next of getModuleInfo(one).importedIds) found.add(next)
+  }
+  return found
+}
 
 /**
  * Returns a plugin of rollup that marks each `import()` in the chunk `core`.
@@ -68,7 +99,7 @@ export class Later {
   }
 }
 
-/** `chunks/multi-acquirer-BVbvq6Xa.js` is `multiAcquirer`. */
+/** `chunks/some-name-BVbvq6Xa.js` is `someName`. */
 function identifierOf(file) {
   const [, name] = /^chunks\/(.*)-[\w-]{8}\.js$/.exec(file)
   return name.replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase())

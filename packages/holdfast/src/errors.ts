@@ -1,5 +1,6 @@
 /**
- * The errors that Holdfast throws on purpose. Those of fences are in fence/errors.ts.
+ * The errors that Holdfast throws on purpose. Those of fences are in fence/errors.ts,
+ * and that of deadlocks is in lease/deadlock/deadlock-error.ts.
  *
  * A message says what happened, to which lock, and what to do. `code` is stable and meant for
  * programs; the text is meant for people and may change. Each failure makes a new instance, so
@@ -98,49 +99,9 @@ interface Program {
 }
 
 /** Names a program in a message. Its label is text of that program, so it is quoted and cut. */
-function programText({ host, pid, label }: Program): string {
+export function programText({ host, pid, label }: Program): string {
   const purpose = label === undefined ? '' : ` (${JSON.stringify(label.slice(0, SHOWN_LABEL))})`
   return `pid ${pid} on ${host}${purpose}`
-}
-
-/** A holder in a cycle, and the lock that it waits for. The next step holds that lock. */
-export interface DeadlockStep {
-  /** The full name of the lock that it holds. */
-  readonly lock: string
-  readonly claimId: string
-  readonly clientId: string
-  readonly host: string
-  readonly pid: number
-  readonly label?: string
-  /** The full name of the lock that it waits for. */
-  readonly waitsFor: string
-}
-
-/**
- * The caller holds leases, and waits for a lock whose holders wait for these leases. This wait was
- * ended, so that the others get their locks. Release what you hold, and begin again.
- */
-export class DeadlockError extends LockError {
-  /** @internal */
-  static override readonly name: string = 'DeadlockError'
-  /**
-   * From the holder of the lock that this caller waited for to the caller itself. Each waits for
-   * the lock that the next one holds, and the caller for the first one's.
-   */
-  readonly cycle: readonly DeadlockStep[]
-
-  constructor(cycle: readonly DeadlockStep[], details: LockErrorDetails & { lock: string }) {
-    const holders = cycle.map(
-      (step) => `${programText(step)} holds "${step.lock}" and waits for "${step.waitsFor}"`,
-    )
-    super(
-      'DEADLOCK',
-      `The wait for "${details.lock}" would never end: ${holders.join('; ')}. ` +
-        'Take these locks in the same order everywhere, or take them together with locks.multi.',
-      details,
-    )
-    this.cycle = cycle
-  }
 }
 
 /** As many callers of this client wait for the lock already as its `maxWaiters` allows. */
@@ -240,22 +201,6 @@ export class LockUsageError extends LockError {
     super(details.code ?? 'LOCK_USAGE', message, details)
     if (details.inUse) this.inUse = details.inUse
   }
-}
-
-/**
- * Returns the error for a claim whose kind or capacity differs from those in use (`LOCK_MISMATCH`).
- */
-export function lockMismatch(
-  claim: { readonly lock: string; readonly kind: string; readonly capacity: number },
-  { kind, capacity }: { readonly kind: string; readonly capacity: number | string },
-  store?: string,
-): LockUsageError {
-  return new LockUsageError(
-    `Lock "${claim.lock}" is in use as a ${kind} of capacity ${capacity}, ` +
-      `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
-      'Let all its users agree on one kind and one number of permits, or use another name.',
-    { code: 'LOCK_MISMATCH', lock: claim.lock, store, inUse: { kind, capacity: Number(capacity) } },
-  )
 }
 
 /** Why a store could not do its work. */

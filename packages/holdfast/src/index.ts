@@ -4,9 +4,12 @@
 // imports: users load the files later.
 import './lease/adopt/export-and-adopt.js'
 import './lease/deadlock/detector.js'
+import './lease/hold/lease-terms.js'
 import './locks/at-least.js'
+import './locks/election-candidate.js'
 import './locks/look-up.js'
 import './locks/multi-acquirer.js'
+import './locks/observe.js'
 import './locks/once-per-tick.js'
 import './locks/steal.js'
 import './transaction/transaction.js'
@@ -43,7 +46,6 @@ export type { LockEvent, LockEventName, LockEvents } from './lease/runtime/event
 export { findDeadlocks } from './lease/deadlock/wait-graph.js'
 export type { Deadlock } from './lease/deadlock/wait-graph.js'
 export {
-  DeadlockError,
   InternalLockError,
   isLockError,
   LeaseAtRiskError,
@@ -56,7 +58,8 @@ export {
   UnsupportedLockError,
 } from './errors.js'
 export { StaleTokenError, VersionConflictError } from './fence/errors.js'
-export type { DeadlockStep, LockErrorCode, LockHolder, LossReason } from './errors.js'
+export { DeadlockError, type DeadlockStep } from './lease/deadlock/deadlock-error.js'
+export type { LockErrorCode, LockHolder, LossReason } from './errors.js'
 export { systemClock, systemRandom } from './clock/clock.js'
 export type { Clock, Random, Timer } from './clock/clock.js'
 export * from './store/index.js'

@@ -4,7 +4,10 @@
  * The leader is the holder of the lock, so leadership is a lease: it can be lost at any time,
  * `signal` aborts by the deadline, and the token distinguishes an old leader from a new one.
  */
+import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/hold/lease.js'
+import { limitsOf } from '../lease/wait/caller-wait.js'
+import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import type { WaitOptions } from '../options/lock-options.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Leadership } from './observe.js'
@@ -76,4 +79,17 @@ export interface Election {
 export interface LeadOptions {
   /** Ends the call: it rejects with `signal.reason`. */
   readonly signal?: AbortSignal
+}
+
+const LEAD_KEYS: KnownKeys<LeadOptions> = { signal: 1 }
+
+/** @throws LockUsageError when the options of the call make no sense. */
+export function signalOf(
+  call: string,
+  { waitLimits }: Client,
+  name: string,
+  options: LeadOptions,
+): AbortSignal | undefined {
+  checkKeys(call, options, LEAD_KEYS, { lock: name })
+  return limitsOf(name, options, waitLimits).signal
 }

@@ -9,6 +9,22 @@ export function storeClosed(title: string, store: string): LockUsageError {
   })
 }
 
+/**
+ * Returns the error for a claim whose kind or capacity differs from those in use (`LOCK_MISMATCH`).
+ */
+export function lockMismatch(
+  claim: { readonly lock: string; readonly kind: string; readonly capacity: number },
+  { kind, capacity }: { readonly kind: string; readonly capacity: number | string },
+  store?: string,
+): LockUsageError {
+  return new LockUsageError(
+    `Lock "${claim.lock}" is in use as a ${kind} of capacity ${capacity}, ` +
+      `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
+      'Let all its users agree on one kind and one number of permits, or use another name.',
+    { code: 'LOCK_MISMATCH', lock: claim.lock, store, inUse: { kind, capacity: Number(capacity) } },
+  )
+}
+
 /** The advice to a process that meets a newer stored format than it knows. */
 export const UPDATE_ADVICE = 'Nothing was changed. Update Holdfast in this process.'
 

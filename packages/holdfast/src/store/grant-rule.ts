@@ -8,7 +8,7 @@
  * with a rule in Lua or SQL are tested against them. The functions read no clock: the
  * `RuleStep` that the caller passes has the time of the store.
  */
-import { lockMismatch } from '../errors.js'
+import { lockMismatch } from './errors.js'
 import { invariant } from '../invariant.js'
 import type {
   AdoptResult,

@@ -3,7 +3,8 @@
  * detached one, and `adopt` turns that into a claim of the adopter. Both are the same verb of the
  * store.
  */
-import { LockLostError, lockMismatch, LockUsageError, UnsupportedLockError } from '../../errors.js'
+import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
+import { lockMismatch } from '../../store/errors.js'
 import type { Adoption, AdoptResult, Claim, Granted } from '../../store/contract.js'
 import { Grant } from '../grant/grant.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'

@@ -13,7 +13,7 @@
  */
 import type { Clock, Random, Timer } from '../../clock/clock.js'
 import { LinkedSet } from '../../collections/linked-set.js'
-import { DeadlockError } from '../../errors.js'
+import { DeadlockError } from './deadlock-error.js'
 import type { LockInfo, Owner, Renewal, Store, WaitNote } from '../../store/contract.js'
 import { outsideContext } from '../../async/async-context.js'
 import {

@@ -7,7 +7,7 @@
  * sees no holders in processes that wait for less than `deadlockCheckMs`, so it errs towards
  * "not stuck".
  */
-import type { DeadlockStep } from '../../errors.js'
+import type { DeadlockStep } from './deadlock-error.js'
 import type { Owner, WaitNote } from '../../store/contract.js'
 
 /** A lock, as far as the graph needs it. */

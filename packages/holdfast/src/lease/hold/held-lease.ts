@@ -1,5 +1,4 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
-import { LockUsageError, UnsupportedLockError } from '../../errors.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
@@ -8,7 +7,6 @@ import { Hold } from './hold.js'
 import { checkNote, type LeaseNote } from './lease-note.js'
 import { endsWithHolder } from '../release/stay-taken.js'
 import type { Lease, RenewOptions, WriteLease } from './lease.js'
-import { changeTtl, checkEnsure, ENSURE_TRIES, tooSlow } from './lease-terms.js'
 
 /** The largest time of a `Date`. */
 const LAST_DATE_MS = 8.64e15
@@ -21,14 +19,18 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   async renew(options?: RenewOptions): Promise<void> {
+    if (options !== undefined) await this.#changeTtl(options)
     this.assertNotOver()
-    if (options !== undefined) {
-      changeTtl(this.services.runtime, this.grant, options)
-      this.watchEnd()
-    }
     const result = await this.services.renewals.renewNow(this.grant)
     if (result.outcome === 'unknown') throw result.cause
     this.assertNotOver()
+  }
+
+  async #changeTtl(options: RenewOptions): Promise<void> {
+    const { changeTtl } = await import('./lease-terms.js')
+    this.assertNotOver()
+    changeTtl(this.services.runtime, this.grant, options)
+    this.watchEnd()
   }
 
   /**
@@ -46,6 +48,7 @@ export class HeldLease extends Hold implements WriteLease {
 
   async ensure(ms: number, extra?: unknown): Promise<void> {
     this.#checkNoOptions('ensure', extra)
+    const { checkEnsure, ENSURE_TRIES, tooSlow } = await import('./lease-terms.js')
     this.assertNotOver()
     checkEnsure(this.services.runtime, this.grant, this.endsMs, ms)
     for (let tries = 0; this.remainingMs < ms; tries += 1) {
@@ -63,10 +66,11 @@ export class HeldLease extends Hold implements WriteLease {
 
   async downgrade(extra?: unknown): Promise<void> {
     this.#checkNoOptions('downgrade', extra)
+    const { assertDowngradable } = await import('./lease-terms.js')
     this.assertNotOver()
-    this.#assertDowngradable()
-    const { grant, name } = this
+    const { grant, name, kind } = this
     const { runtime, renewals } = this.services
+    assertDowngradable(runtime.store, name, kind)
     // Before the answer, which may be lost: no other caller of this process may get as a writer
     // what the store holds for a reader.
     grant.weight = 1
@@ -122,21 +126,6 @@ export class HeldLease extends Hold implements WriteLease {
 
   #checkNoOptions(call: string, extra: unknown): void {
     checkNoOptions(call, extra, { lock: this.name })
-  }
-
-  #assertDowngradable(): void {
-    const { name, kind } = this
-    const { store } = this.services.runtime
-    if (kind !== 'readWriteLock') {
-      throw new LockUsageError(`Only a writer's lease can be downgraded; "${name}" is a ${kind}.`, {
-        lock: name,
-      })
-    }
-    if (store.traits.downgrade) return
-    throw new UnsupportedLockError(`The ${store.name} store cannot downgrade "${name}".`, {
-      lock: name,
-      store: store.name,
-    })
   }
 
   release(extra?: unknown): Promise<'released' | 'lost'> {

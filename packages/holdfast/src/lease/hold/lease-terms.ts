@@ -1,10 +1,11 @@
-/** Checks of what a holder asks of its lease: another TTL, and time that remains. */
-import { LockUsageError, StoreUnavailableError } from '../../errors.js'
+/** Checks of what a holder asks of its lease: another TTL, time that remains, a downgrade. */
+import { LockUsageError, StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
 import { marginMs } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import type { RenewOptions } from './lease.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkDuration, checkTtl } from '../../options/lock-options.js'
+import type { LockKind, Store } from '../../store/contract.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
@@ -55,4 +56,18 @@ export function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnav
       'Use a longer TTL, or check the store and the network.',
     { lock, store: store.name },
   )
+}
+
+/** @throws LockUsageError for a lease that is no writer's; UnsupportedLockError on some stores. */
+export function assertDowngradable({ name, traits }: Store, lock: string, kind: LockKind): void {
+  if (kind !== 'readWriteLock') {
+    throw new LockUsageError(`Only a writer's lease can be downgraded; "${lock}" is a ${kind}.`, {
+      lock,
+    })
+  }
+  if (traits.downgrade) return
+  throw new UnsupportedLockError(`The ${name} store cannot downgrade "${lock}".`, {
+    lock,
+    store: name,
+  })
 }

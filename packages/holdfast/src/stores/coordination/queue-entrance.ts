@@ -2,7 +2,8 @@
  * Entering a queue, in one atomic step that also reads what stands before the new entry. The
  * sessions that it needs are opened first; one that ends meanwhile is replaced.
  */
-import { lockMismatch, StoreUnavailableError } from '../../errors.js'
+import { StoreUnavailableError } from '../../errors.js'
+import { lockMismatch } from '../../store/errors.js'
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { newEntryData, type EntryData } from './entry.js'

@@ -2,7 +2,7 @@
  * What the scripts answer, read. The formats are in the headers of `scripts/apply-batch.lua` and
  * `scripts/admin.lua`.
  */
-import { lockMismatch } from '../../errors.js'
+import { lockMismatch } from '../../store/errors.js'
 import type {
   AttemptResult,
   Claim,

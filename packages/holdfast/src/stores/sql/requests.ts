@@ -5,7 +5,7 @@
  * Owners and steal reasons are JSON inside the JSON, since the JSON of databases refuses some
  * characters that a label may have.
  */
-import { lockMismatch } from '../../errors.js'
+import { lockMismatch } from '../../store/errors.js'
 import type {
   Adoption,
   AdoptResult,
