@@ -14,7 +14,13 @@ import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
 import { packAll } from './tarballs.mjs'
 import { checkVersions } from './versions.mjs'
-import { checkModuleSystems, checkNodes, checkTestRunners, checkTypes } from './users.mjs'
+import {
+  checkGlobal,
+  checkModuleSystems,
+  checkNodes,
+  checkTestRunners,
+  checkTypes,
+} from './users.mjs'
 
 const isQuick = process.argv.includes('--quick')
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))
@@ -24,6 +30,7 @@ try {
   await checkBudgets()
   await checkLints(tarballs)
   const project = await checkModuleSystems(folder, tarballs)
+  await checkGlobal(folder, tarballs)
   await checkBundlers(folder, tarballs)
   await checkReadmes(project)
   await checkRuntimes(folder, tarballs, isQuick ? ['memory'] : undefined)

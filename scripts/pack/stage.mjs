@@ -22,7 +22,7 @@ export async function stageLibrary() {
     input: { 'dist/holdfast': join(COMMAND, 'dist/main.js') },
     external: CLIENTS,
     core: 'locks/create.js',
-    changes: { bin: { holdfast: 'bin/holdfast.cjs' }, man: 'dist/holdfast.1' },
+    changes: { bin: { holdfast: 'bin/holdfast.cjs' }, man: ['dist/holdfast.1'] },
   })
   // `dist/run.cjs` is the small file of `holdfast run`; the other commands share the library.
   for (const path of ['bin', 'dist/run.cjs', 'dist/holdfast.1']) {

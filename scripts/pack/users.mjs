@@ -1,5 +1,5 @@
 /** What users have: module systems, compilers, test runners, versions of Node. */
-import { cpSync } from 'node:fs'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeJson } from './files.mjs'
 import { install, runCommand, setType } from './projects.mjs'
@@ -32,6 +32,22 @@ async function checkUncaught(project) {
   )
   if (!/^UnsupportedLockError: The memory store/m.test(message)) throw new Error(message)
   report('the name of an uncaught error')
+}
+
+/** Installs the package for all users: its command and its man page are found. */
+export async function checkGlobal(folder, tarballs) {
+  const prefix = join(folder, 'global')
+  await run('npm', [
+    'install',
+    '--global',
+    '--loglevel=error',
+    '--prefix',
+    prefix,
+    tarballs.holdfast,
+  ])
+  await run(join(prefix, 'bin/holdfast'), ['--version'])
+  readFileSync(join(prefix, 'share/man/man1/holdfast.1'))
+  report('a global installation has the command and its man page')
 }
 
 /** Compiles one program under each setting that users have. */
