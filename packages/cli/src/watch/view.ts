@@ -3,6 +3,7 @@ import type { LockInfo } from 'holdfast/store'
 import { formatDuration } from '../args/duration.js'
 import { waiterCount } from '../output/holders.js'
 import { renderLock } from '../output/lock-page.js'
+import { fold } from '../output/fold.js'
 import { LOCK_COLUMNS, lockRows, type LockRow } from '../output/lock-table.js'
 import { cutTo, displayWidth, renderTable, type Column } from '../output/table.js'
 import type { Paint } from '../output/terminal.js'
@@ -66,7 +67,7 @@ function summary(state: WatchState, options: ViewOptions): string[] {
   const age = answeredMs === undefined ? undefined : nowMs - answeredMs
   if (failure !== undefined) {
     const asOf = age === undefined ? '' : `as of ${formatDuration(age)} ago: `
-    const lines = folded(`${asOf}${printable(failure)}`, size.columns)
+    const lines = fold(`${asOf}${printable(failure)}`, size.columns)
     const shown = lines.slice(0, isLow(size.lines) ? 1 : FAILURE_LINES)
     if (shown.length < lines.length) shown.push(cut(`${shown.pop() ?? ''} …`, size.columns))
     return shown.map((line) => paint('red', line))
@@ -157,18 +158,6 @@ function lockLines(state: WatchState, { size, paint }: ViewOptions): string[] {
         displayWidth(plain(line)) > size.columns ? wrapped(plain(line), size.columns) : [line],
       ),
   ]
-}
-
-/** Breaks a sentence between its words, and a word that is too long anywhere. */
-function folded(text: string, columns: number): string[] {
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1) ?? ''
-    const longer = last === '' ? word : `${last} ${word}`
-    if (displayWidth(longer) <= columns) lines[lines.length - 1] = longer
-    else lines.push(word)
-  }
-  return lines.filter((line) => line !== '').flatMap((line) => wrapped(line, columns))
 }
 
 function wrapped(text: string, columns: number): string[] {

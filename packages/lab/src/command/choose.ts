@@ -13,7 +13,7 @@ import {
   type Texts,
   type Visit,
 } from '../index.js'
-import { type Column, renderTable, UsageError } from './toolkit.js'
+import { type Column, UsageError } from './toolkit.js'
 import { COSTS, HAVE, HEATS, listOf, MACHINES, oneOf, type LabValues } from './options.js'
 import type { Screen } from './screen.js'
 
@@ -47,7 +47,7 @@ export async function showChoice(
     (end) => visit.keep(end),
   )
   screen.heading(choose.measured)
-  screen.print(renderTable(figures, columnsOf(texts)).trimEnd())
+  screen.table(figures, columnsOf(texts), texts)
   return { answers, recommendation, figures }
 }
 
@@ -60,9 +60,9 @@ function columnsOf({ choose }: Texts): Column<StoreFigures>[] {
     { title: columns.handOff, cell: ({ handOffP50Ms }) => milliseconds(handOffP50Ms), right: true },
     { title: columns.p99, cell: ({ handOffP99Ms }) => milliseconds(handOffP99Ms), right: true },
     { title: columns.failOver, cell: ({ failOverMs }) => milliseconds(failOverMs), right: true },
-    { title: columns.fence, cell: ({ store }) => word(STORE_TRAITS[store].fence) },
-    { title: columns.fair, cell: ({ store }) => word(STORE_TRAITS[store].queue) },
-    { title: columns.promise, cell: ({ store }) => promises[store] ?? '' },
+    { title: columns.fence, cell: ({ store }) => word(STORE_TRAITS[store].fence), optional: 2 },
+    { title: columns.fair, cell: ({ store }) => word(STORE_TRAITS[store].queue), optional: 3 },
+    { title: columns.promise, cell: ({ store }) => promises[store] ?? '', optional: 1 },
   ]
 }
 

@@ -19,19 +19,19 @@ export async function showLadder(
   const text = texts.ladder
   screen.heading(text.title)
   screen.print(text.intro)
-  screen.print(drawLegend(texts))
+  screen.draw(drawLegend(texts))
   const result = await ladder(
     visit.services,
     (step) => {
       const rung = text.rungs[step.fault]
       screen.heading(rung?.title ?? step.fault)
       screen.print(rung?.fault ?? '')
-      screen.print(indent(drawTimeline(step.broken.timeline, texts)))
+      screen.draw(indent(drawTimeline(step.broken.timeline, texts)))
       screen.print(
         `${markOf(step.broken)} ${step.broken.broke ? (rung?.broke ?? text.broke) : text.surprise}`,
       )
       screen.print(`${text.cure}${texts.punctuation.colon}${rung?.cured ?? ''}`)
-      screen.print(indent(drawTimeline(step.cured.timeline, texts)))
+      screen.draw(indent(drawTimeline(step.cured.timeline, texts)))
       screen.print(`${markOf(step.cured)} ${step.cured.broke ? text.surprise : text.held}`)
     },
     (fault) => screen.progress(text.rungs[fault]?.title ?? fault),

@@ -13,7 +13,7 @@ import {
   type Texts,
   type Visit,
 } from '../index.js'
-import { type Column, renderTable } from './toolkit.js'
+import type { Column } from './toolkit.js'
 import type { Screen } from './screen.js'
 
 export async function showOversell(
@@ -38,7 +38,7 @@ export async function showOversell(
       screen.progress(`${heading}  ${oversell.columns.sold}${texts.punctuation.colon}${sold}`),
   })
   screen.print('')
-  screen.print(renderTable(result.rows, columnsOf(texts)).trimEnd())
+  screen.table(result.rows, columnsOf(texts), texts)
   screen.heading(oversell.lessons)
   for (const { strategy } of result.rows) {
     const lesson = oversell.strategies[strategy]?.lesson ?? ''
@@ -56,14 +56,29 @@ function columnsOf(texts: Texts): Column<OversellRow>[] {
       title: columns.verdict,
       cell: (row) => `${row.damaged ? '✗' : '✓'} ${verdictOf(row, texts)}${unexpected(row, texts)}`,
     },
-    { title: columns.shop, cell: ({ shop }) => SHOP_TITLES[shop] },
+    { title: columns.shop, cell: ({ shop }) => SHOP_TITLES[shop], optional: 1 },
     { title: columns.sold, cell: ({ sold }) => String(sold), right: true },
     { title: columns.oversold, cell: ({ oversold }) => dashed(oversold), right: true },
-    { title: columns.lost, cell: ({ lostUpdates }) => dashed(lostUpdates), right: true },
-    { title: columns.unserved, cell: ({ unserved }) => dashed(unserved), right: true },
-    { title: columns.time, cell: ({ ms }) => milliseconds(ms), right: true },
-    { title: columns.rate, cell: ({ ordersPerSecond }) => perSecond(ordersPerSecond), right: true },
-    { title: columns.p99, cell: ({ p99Ms }) => milliseconds(p99Ms), right: true },
+    {
+      title: columns.lost,
+      cell: ({ lostUpdates }) => dashed(lostUpdates),
+      right: true,
+      optional: 3,
+    },
+    {
+      title: columns.unserved,
+      cell: ({ unserved }) => dashed(unserved),
+      right: true,
+      optional: 4,
+    },
+    { title: columns.time, cell: ({ ms }) => milliseconds(ms), right: true, optional: 5 },
+    {
+      title: columns.rate,
+      cell: ({ ordersPerSecond }) => perSecond(ordersPerSecond),
+      right: true,
+      optional: 6,
+    },
+    { title: columns.p99, cell: ({ p99Ms }) => milliseconds(p99Ms), right: true, optional: 2 },
   ]
 }
 

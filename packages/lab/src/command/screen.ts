@@ -2,7 +2,8 @@
  * What the lab shows while it works: one line that changes on a terminal, and nothing of it
  * elsewhere.
  */
-import { cutTo } from './toolkit.js'
+import { fill, type Texts } from '../index.js'
+import { cutTo, fold, leftOutColumns, renderTable, widthOf, type Column } from './toolkit.js'
 
 export class Screen {
   readonly #live = process.stderr.isTTY
@@ -20,15 +21,36 @@ export class Screen {
       process.stderr.write(`\r\u001b[K${cutTo(process.stderr.columns - 1, text)}`)
   }
 
+  /** Prints prose, broken into lines that fit a terminal. */
   print(text: string): void {
+    const columns = widthOf(process.stdout)
+    this.draw(
+      text
+        .split('\n')
+        .flatMap((line) => fold(line, columns))
+        .join('\n'),
+    )
+  }
+
+  /** Prints what has lines of its own. */
+  draw(text: string): void {
     if (this.#quiet) return
     this.clear()
     process.stdout.write(`${text}\n`)
   }
 
+  /** Prints a table. Names the columns that the terminal has no room for. */
+  table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], texts: Texts): void {
+    const width = widthOf(process.stdout)
+    this.draw(renderTable(rows, columns, { width }).trimEnd())
+    const missing = leftOutColumns(rows, columns, width)
+    const listed = missing.join(texts.punctuation.comma)
+    if (missing.length > 0) this.print(`\n${fill(texts.wider, { columns: listed })}`)
+  }
+
   /** Headings stand out where that is possible. */
   heading(text: string): void {
-    this.print(process.stdout.isTTY ? `\n\u001b[1m${text}\u001b[0m` : `\n${text}`)
+    this.draw(process.stdout.isTTY ? `\n\u001b[1m${text}\u001b[0m` : `\n${text}`)
   }
 
   clear(): void {

@@ -1,7 +1,8 @@
 import type { Texts } from './texts.js'
 
 export const en: Texts = {
-  punctuation: { colon: ': ', semicolon: '; ', open: ' (', close: ')' },
+  punctuation: { colon: ': ', comma: ', ', semicolon: '; ', open: ' (', close: ')' },
+  wider: 'A wider terminal or a pipe also shows: {columns}.',
   oversell: {
     title: 'The shop that oversells',
     intro:

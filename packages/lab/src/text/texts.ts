@@ -28,10 +28,13 @@ export interface ScenarioText {
 export interface Texts {
   readonly punctuation: {
     readonly colon: string
+    readonly comma: string
     readonly semicolon: string
     readonly open: string
     readonly close: string
   }
+  /** Below a table in a narrow terminal: {columns} */
+  readonly wider: string
   readonly oversell: {
     readonly title: string
     /** {items}, {buyers}, {processes} */

@@ -2,7 +2,8 @@ import type { Texts } from './texts.js'
 
 /** Chinese, with full-width punctuation as GB/T 15834 has it. */
 export const zh: Texts = {
-  punctuation: { colon: '：', semicolon: '；', open: '（', close: '）' },
+  punctuation: { colon: '：', comma: '、', semicolon: '；', open: '（', close: '）' },
+  wider: '终端更宽或输出到管道时，还会显示：{columns}。',
   oversell: {
     title: '超卖的商店',
     intro:
