@@ -18,8 +18,8 @@ const LARGEST_BATCH = 128
 
 interface QueuedRequest {
   readonly request: Request
-  /** Requests of one lane reach the database in the order in which they were made. */
-  readonly lane: string | undefined
+  /** New claims for one lock reach the database in the order in which they were made. */
+  readonly newClaimFor: string | undefined
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
@@ -28,14 +28,14 @@ export class Batches {
   readonly #database: Database
   #queue: QueuedRequest[] = []
   #inFlight = 0
-  /** The lanes of batches without an answer yet. */
-  readonly #lanes = new Set<string>()
+  /** The locks of new claims without an answer yet. */
+  readonly #unansweredLocks = new Set<string>()
   #scheduled = false
   #closed = false
   readonly #onTickEnd = (): void => {
     this.#scheduled = false
     const batch = this.#takeBatch()
-    // An empty batch means that all other requests wait for an answer in their lane.
+    // An empty batch means that only new claims are left, which wait for answers to earlier ones.
     if (batch.length === 0) return
     this.#sendBatch(batch)
     this.#schedule()
@@ -47,14 +47,14 @@ export class Batches {
 
   /**
    * Resolves to the answer to a request.
-   * @param lane the request is sent after all earlier ones of this lane were answered, or together
-   * with them
+   * @param newClaimFor the lock of a new claim: the request is sent after all earlier claims for it
+   * were answered, or together with them
    */
-  send(request: Request, lane?: string): Promise<Answer> {
+  send(request: Request, newClaimFor?: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed) reject(this.#closedError())
       else {
-        this.#queue.push({ request, lane, resolve, reject })
+        this.#queue.push({ request, newClaimFor, resolve, reject })
         this.#schedule()
       }
     })
@@ -89,11 +89,12 @@ export class Batches {
         ]
       }
     }
-    if (this.#lanes.size === 0) return this.#queue.splice(0, LARGEST_BATCH)
+    if (this.#unansweredLocks.size === 0) return this.#queue.splice(0, LARGEST_BATCH)
     const batch: QueuedRequest[] = []
     const rest: QueuedRequest[] = []
     for (const item of this.#queue) {
-      const isHeldBack = item.lane !== undefined && this.#lanes.has(item.lane)
+      const { newClaimFor: lock } = item
+      const isHeldBack = lock !== undefined && this.#unansweredLocks.has(lock)
       if (isHeldBack || batch.length === LARGEST_BATCH) rest.push(item)
       else batch.push(item)
     }
@@ -102,11 +103,11 @@ export class Batches {
   }
 
   #sendBatch(batch: readonly QueuedRequest[]): void {
-    const lanes = new Set(batch.flatMap(({ lane }) => lane ?? []))
-    for (const lane of lanes) this.#lanes.add(lane)
+    const locks = new Set(batch.flatMap(({ newClaimFor }) => newClaimFor ?? []))
+    for (const lock of locks) this.#unansweredLocks.add(lock)
     this.#inFlight += 1
     void this.#settle(batch).then(() => {
-      for (const lane of lanes) this.#lanes.delete(lane)
+      for (const lock of locks) this.#unansweredLocks.delete(lock)
       this.#inFlight -= 1
       this.#schedule()
     })
