@@ -3,7 +3,7 @@
  * checkers.
  */
 import { parseCommand, UsageError, USAGE, type Command } from './command.js'
-import { Interrupted } from './run/conduct.js'
+import { Interrupted } from './run/run.js'
 import { MissingError } from './run/preflight.js'
 import { torture } from './torture.js'
 

@@ -3,7 +3,7 @@ import type { Fault } from './faults/catalogue.js'
 import type { Distribution, Announcements } from './judge/announcements.js'
 import type { JudgedRun } from './judge/judged-run.js'
 import type { Verdict } from './judge/judgement.js'
-import type { Progress } from './run/conduct.js'
+import type { Progress } from './run/run.js'
 import type { StoreName } from './stores.js'
 
 /** How many violations of a run are printed; the report has more. */

@@ -3,8 +3,7 @@
  * proxies of its own, and the commands hold files by flock(2). The faults of networks and servers
  * are those of the library's torture.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -13,9 +12,17 @@ import type { HistoryEvent } from '@holdfast/conformance'
 import type { Fault } from '../faults/catalogue.js'
 import { inflict } from '../faults/inflict.js'
 import { drawPlan } from '../faults/plan.js'
-import { Interrupted, type Outcome, type Progress, type RunOptions } from '../run/conduct.js'
 import { Chronicle, now } from '../run/chronicle.js'
 import { findGhosts } from '../run/ghosts.js'
+import {
+  inFolder,
+  Interrupted,
+  toolsOf,
+  type Outcome,
+  type Progress,
+  type Run,
+  type RunOptions,
+} from '../run/run.js'
 import { Weather } from '../run/weather.js'
 import { Wires } from '../run/wires.js'
 import { STORES } from '../stores.js'
@@ -39,18 +46,11 @@ const PROGRESS_EVERY_MS = 1000
 /** Beyond what is promised, so that a breach differs from a hang. */
 const EXTRA_WAIT_MS = 2000
 
-export async function conductCommandLine(options: RunOptions): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'))
-  const run = new CommandLineRun(options, folder)
-  try {
-    return await run.conduct()
-  } finally {
-    await run.end()
-    rmSync(folder, { recursive: true, force: true })
-  }
+export function conductCommandLine(options: RunOptions): Promise<Outcome> {
+  return inFolder((folder) => new CommandLineRun(options, folder))
 }
 
-class CommandLineRun {
+class CommandLineRun implements Run {
   readonly #options: RunOptions
   readonly #folder: string
   readonly #shape: CommandLineShape
@@ -176,12 +176,7 @@ class CommandLineRun {
   async #torture(plan: readonly Fault[], target: Target): Promise<void> {
     const { signal, seconds } = this.#options
     const wires = this.#wires as Wires
-    const tools = {
-      redirect: (server: number, port: number) => wires.redirect(server, port),
-      reset: () => wires.reset(),
-      forgot: (grantedBeforeNs: bigint) =>
-        void this.#chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),
-    }
+    const tools = toolsOf(wires, this.#chronicle)
     const ground = { clients: this.#contenders, wires, target, tools }
     const own = {
       ...Object.fromEntries(

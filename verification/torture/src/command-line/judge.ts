@@ -2,7 +2,7 @@
 import { describeGhost } from '../judge/judge.js'
 import type { Finding, Judgement, Verdict } from '../judge/judgement.js'
 import { waivers } from '../promised.js'
-import type { Outcome, RunOptions } from '../run/conduct.js'
+import type { Outcome, RunOptions } from '../run/run.js'
 import { traceOf, wrongExitOf } from './exit-codes.js'
 import { disordersOf, type Disorder } from './order.js'
 import { overlapsOf } from './overlaps.js'

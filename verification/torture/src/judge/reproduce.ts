@@ -1,5 +1,5 @@
 /** The command that runs the same again. */
-import type { RunOptions } from '../run/conduct.js'
+import type { RunOptions } from '../run/run.js'
 
 export function commandOf({
   store,

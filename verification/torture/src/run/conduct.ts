@@ -1,85 +1,42 @@
 /**
- * One run: starts the private service and the clients, lets the faults happen, heals everything,
- * lets every waiter be served, closes the clients, and returns what was seen. In any case nothing
- * is left running and no file stays.
+ * One run of the library: starts the private service and the clients, lets the faults happen, heals
+ * everything, lets every waiter be served, closes the clients, and returns what was seen. In any
+ * case nothing is left running and no file stays.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterLastEvents, parseHistory, type HistoryEvent } from '@holdfast/conformance'
-import { needNetwork, type AnyFaultKind, type Fault } from '../faults/catalogue.js'
+import { needNetwork, type Fault } from '../faults/catalogue.js'
 import { drawPlan } from '../faults/plan.js'
-import type { Witnessed } from '../command-line/record.js'
-import type { Note, SubjectName } from '../protocol.js'
+import type { Note } from '../protocol.js'
 import { Resource } from '../resource.js'
-import { STORES, type StoreName } from '../stores.js'
+import { STORES } from '../stores.js'
 import { startTarget } from '../targets/index.js'
 import type { Target } from '../targets/target.js'
 import { Chronicle, now } from './chronicle.js'
 import { ClientProcess } from './client-process.js'
 import { findGhosts, type Ghost } from './ghosts.js'
+import {
+  inFolder,
+  Interrupted,
+  toolsOf,
+  type Outcome,
+  type Progress,
+  type Run,
+  type RunOptions,
+} from './run.js'
 import { Weather } from './weather.js'
 import { Wires } from './wires.js'
-
-export interface RunOptions {
-  readonly subject: SubjectName
-  readonly store: StoreName
-  readonly seconds: number
-  readonly seed: number
-  readonly kinds: readonly AnyFaultKind[]
-  /** How many waiters crowd two locks, of all clients together. Default: none. */
-  readonly waiters?: number
-  /** A folder with a broken copy of the library. */
-  readonly copy?: string
-  readonly signal: AbortSignal
-  readonly progress?: (progress: Progress) => void
-}
-
-export interface Progress {
-  readonly phase: 'starting' | 'torturing' | 'healed' | 'judging'
-  readonly elapsedMs: number
-  readonly leases: number
-  readonly losses: number
-  readonly waiting: number
-  readonly faults: number
-  readonly present: readonly string[]
-}
-
-/** What was seen. */
-export interface Outcome {
-  readonly plan: readonly Fault[]
-  readonly chronicle: Chronicle
-  readonly events: readonly HistoryEvent[]
-  readonly notes: readonly Note[]
-  /** When the faults began, when everything was healed, and until when the run was watched. */
-  readonly startNs: bigint
-  readonly healedNs: bigint
-  readonly watchedNs: bigint
-  readonly ghosts: readonly Ghost[]
-  /** Of the command line: its runs, and what the witness wrote. */
-  readonly witnessed?: Witnessed
-}
-
-export class Interrupted extends Error {
-  override readonly name = 'Interrupted'
-}
 
 const ACTORS = 4
 const CLOSE_MS = 20_000
 const PROGRESS_EVERY_MS = 1000
 
-export async function conduct(options: RunOptions): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'))
-  const run = new Run(options, folder)
-  try {
-    return await run.conduct()
-  } finally {
-    await run.end()
-    rmSync(folder, { recursive: true, force: true })
-  }
+export function conduct(options: RunOptions): Promise<Outcome> {
+  return inFolder((folder) => new LibraryRun(options, folder))
 }
 
-class Run {
+class LibraryRun implements Run {
   readonly #options: RunOptions
   readonly #folder: string
   readonly #chronicle = new Chronicle()
@@ -185,12 +142,7 @@ class Run {
   async #torture(plan: readonly Fault[], target: Target): Promise<void> {
     const { signal, seconds } = this.#options
     const wires = this.#wires as Wires
-    const tools = {
-      redirect: (server: number, port: number) => wires.redirect(server, port),
-      reset: () => wires.reset(),
-      forgot: (grantedBeforeNs: bigint) =>
-        void this.#chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),
-    }
+    const tools = toolsOf(wires, this.#chronicle)
     const ground = { clients: this.#clients, wires, target, tools }
     this.#weather = new Weather(plan, ground, this.#chronicle, signal)
     await this.#weather.play(seconds)
