@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.js'
-import { COMPUTING, leftOut, planOf, testFiles } from './test/support/plan.js'
+import { COMPUTING, leftOut, OWN_PROCESS, planOf, testFiles } from './test/support/plan.js'
 
 const plan = planOf()
 const left = leftOut(plan)
@@ -18,6 +18,9 @@ const shared: ViteUserConfig['test'] = {
   expect: { poll: { timeout: 10_000 } },
   // A flaky test is a bug: no test is repeated.
   retry: 0,
+  // Files share processes, since the start of one takes a third of a second of a processor. They do
+  // not share modules: test/support/own-modules.ts.
+  isolate: false,
   // For two cores: a test that waits uses a third of one, and one that computes takes what is left.
   maxWorkers: 6,
   // Of the cases of the conformance suite, which mostly wait.
@@ -39,7 +42,7 @@ export default defineConfig({
           name: 'computing',
           include: [...chosen.computing],
           exclude,
-          setupFiles: ['test/support/low-priority.ts'],
+          setupFiles: ['test/support/low-priority.ts', 'test/support/own-modules.ts'],
         },
       },
       {
@@ -47,7 +50,17 @@ export default defineConfig({
           ...shared,
           name: 'waiting',
           include: [...chosen.waiting],
-          exclude: [...exclude, ...COMPUTING],
+          exclude: [...exclude, ...COMPUTING, ...OWN_PROCESS],
+          setupFiles: ['test/support/own-modules.ts'],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'own process',
+          include: [...chosen.ownProcess],
+          exclude,
+          isolate: true,
         },
       },
     ],

@@ -1,5 +1,6 @@
 /**
  * Begins with the test files that took longest, so that no worker runs a long one alone at the end.
+ * The short ones follow, project by project: a process can only be shared inside of a project.
  * Vitest's own order needs the results of an earlier run, which a clean clone lacks.
  *
  * `durations.json` has the recorded seconds; `node scripts/durations.mjs` writes it.
@@ -10,6 +11,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Of a file that was never recorded: it begins early, beside the long ones. */
 const UNKNOWN_SECONDS = 10
+/** Below this, the order matters less than the start of a process. */
+const SHORT_SECONDS = 3
 
 const seconds = new Map<string, number>(
   Object.entries(
@@ -23,8 +26,15 @@ const seconds = new Map<string, number>(
 export class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const root = this.ctx.config.root
-    const length = (file: TestSpecification): number =>
+    const lengthOf = (file: TestSpecification): number =>
       seconds.get(relative(root, file.moduleId)) ?? UNKNOWN_SECONDS
-    return Promise.resolve(files.toSorted((a, b) => length(b) - length(a)))
+    const isShort = (file: TestSpecification): boolean => lengthOf(file) < SHORT_SECONDS
+    const long = files.filter((file) => !isShort(file))
+    const short = files.filter(isShort)
+    const projects = new Set(short.map((file) => file.project.name))
+    return Promise.resolve([
+      ...long.toSorted((a, b) => lengthOf(b) - lengthOf(a)),
+      ...[...projects].flatMap((name) => short.filter((file) => file.project.name === name)),
+    ])
   }
 }

@@ -1,6 +1,14 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { COMPUTING, firstSeed, killRounds, leftOut, planOf, testFiles } from './plan.js'
+import {
+  COMPUTING,
+  firstSeed,
+  killRounds,
+  leftOut,
+  OWN_PROCESS,
+  planOf,
+  testFiles,
+} from './plan.js'
 
 const pathOf = (pattern: string): string => pattern.replace(/\/\*\*.*/, '')
 
@@ -18,7 +26,7 @@ describe('HOLDFAST_TEST', () => {
 
   test('fast has only folders that exist, fewer rounds than usual, and a reason for the rest', () => {
     const { computing, waiting } = testFiles('fast')
-    for (const pattern of [...waiting, ...COMPUTING]) {
+    for (const pattern of [...waiting, ...COMPUTING, ...OWN_PROCESS]) {
       expect(existsSync(pathOf(pattern)), pattern).toBe(true)
     }
     expect(computing).toEqual([])
@@ -33,4 +41,11 @@ describe('HOLDFAST_TEST', () => {
 
 test('firstSeed begins where the seeds of a day before ended', () => {
   expect(firstSeed(60) % 60).toBe(1)
+})
+
+test('durations.json names only files that exist', () => {
+  const recorded = JSON.parse(
+    readFileSync(new URL('durations.json', import.meta.url), 'utf8'),
+  ) as Record<string, number>
+  expect(Object.keys(recorded).filter((file) => !existsSync(file))).toEqual([])
 })

@@ -29,6 +29,15 @@ export const COMPUTING: readonly string[] = [
   ),
 ]
 
+/**
+ * Tests of what a process does once, each in a process of its own. All other files share a few
+ * processes, since the start of one takes a third of a second of a processor.
+ */
+export const OWN_PROCESS: readonly string[] = [
+  // A warning that a process prints once.
+  'packages/holdfast/test/redis/options.test.ts',
+]
+
 /** Timers, async contexts, `node:sqlite`, sockets and processes differ from Node to Node. */
 const FAST = ['lease', 'locks', 'clock', 'embedded'].map(
   (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
@@ -104,9 +113,12 @@ export function planOf(text: string | undefined = process.env['HOLDFAST_TEST']):
 /** Returns the patterns of the test files that the plan chooses from. */
 export function testFiles(plan: Plan): {
   computing: readonly string[]
+  ownProcess: readonly string[]
   waiting: readonly string[]
 } {
-  return plan === 'fast' ? { computing: [], waiting: FAST } : { computing: COMPUTING, waiting: ALL }
+  return plan === 'fast'
+    ? { computing: [], ownProcess: [], waiting: FAST }
+    : { computing: COMPUTING, ownProcess: OWN_PROCESS, waiting: ALL }
 }
 
 /** Returns what the plan leaves out. */
