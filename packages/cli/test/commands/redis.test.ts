@@ -11,7 +11,7 @@ import { makeFolder, removeFolder } from '@holdfast/servers/folders'
 import { freePorts } from '@holdfast/servers/ports'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import { isFull } from '../../../../test/support/plan.js'
-import { Box } from '../support/holdfast.js'
+import { Box, type Inspected } from '../support/holdfast.js'
 import { Program, type ProgramOptions } from '../support/program.js'
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
@@ -41,6 +41,10 @@ class Project extends Box {
     mkdirSync(this.file('node_modules'))
     symlinkSync(join(MODULES, `${name}${version}`), this.file(`node_modules/${name}`))
     return this
+  }
+
+  override async inspect(name: string): Promise<Inspected | null> {
+    return (await this.json<{ lock: Inspected | null }>(['inspect', name])).lock
   }
 
   override holdfast(args: readonly string[], options: ProgramOptions = {}): Program {

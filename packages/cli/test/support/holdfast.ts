@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { embeddedStore } from 'holdfast/embedded'
 import { afterEach, expect } from 'vitest'
+import { lockJson } from '../../dist/output/json.js'
 import { Program, type ProgramOptions } from './program.js'
 import { Terminal } from './terminal.js'
 import { eventually } from '@holdfast/servers/eventually'
@@ -67,8 +69,15 @@ export class Box {
     return JSON.parse(program.stdout) as T
   }
 
+  /** Returns what `holdfast inspect` shows, without the start of a process. */
   async inspect(name: string): Promise<Inspected | null> {
-    return (await this.json<{ lock: Inspected | null }>(['inspect', name])).lock
+    const store = embeddedStore({ directory: this.file('store') })
+    try {
+      const [info] = (await store.inspect({ lock: name })).locks
+      return info === undefined ? null : (lockJson(info, Date.now()) as Inspected)
+    } finally {
+      await store.close()
+    }
   }
 
   /** Starts a run that holds the lock until its stdin ends. */

@@ -17,6 +17,9 @@ export function childrenOf(pid: number): number[] {
     .map((found) => found.pid)
 }
 
+/** How often one looks at all processes of the machine: each look reads hundreds of files. */
+const LOOK = { everyMs: 25 }
+
 /** Processes whose command line holds a text that only this test uses. */
 export function withMark(mark: string): number[] {
   return readdirSync('/proc')
@@ -66,7 +69,7 @@ export function family(mark: string, ignored?: 'HUP'): string[] {
 export async function gone(mark: string, except: readonly number[] = []): Promise<void> {
   const left = (): number[] => withMark(mark).filter((pid) => !except.includes(pid))
   try {
-    await eventually('no process of the job is left', () => left().length === 0)
+    await eventually('no process of the job is left', () => left().length === 0, LOOK)
   } finally {
     for (const pid of left()) process.kill(pid, 'SIGKILL')
   }

@@ -3,8 +3,8 @@
  * runs is ended.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
 import { afterEach } from 'vitest'
-import { eventually } from '@holdfast/servers/eventually'
 
 export type Signal =
   | 'SIGTERM'
@@ -38,13 +38,19 @@ export class Program {
   readonly pid: number
   readonly exited: Promise<{ code: number | null; signal: string | null }>
   readonly #child: ChildProcess
+  /** Emits `change` when it has printed or ended. */
+  readonly #changes = new EventEmitter().setMaxListeners(0)
 
   constructor(file: string, args: readonly string[], options: ProgramOptions = {}) {
     const env = { ...process.env, ...options.env }
     this.#child = spawn(file, args, { stdio: 'pipe', env, cwd: options.cwd, uid: options.uid })
     this.pid = this.#child.pid ?? -1
-    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
-    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.#child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        this[name] += text
+        this.#changes.emit('change')
+      })
+    }
     this.#child.stdin?.on('error', () => {})
     if (options.input !== undefined) this.#child.stdin?.end(options.input)
     // `exit`, not `close`: an orphan that holds stdout open is a finding of the test, not a reason
@@ -68,25 +74,34 @@ export class Program {
   async prints(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
     const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern
     const find = (): RegExpExecArray | null => regex.exec(this.stdout) ?? regex.exec(this.stderr)
-    await eventually(
-      `it prints ${regex}; so far: ${JSON.stringify(this.stdout + this.stderr)}`,
-      () => find() !== null,
-      { withinMs: ms },
-    )
-    return find() as RegExpExecArray
+    return this.#until(`it prints ${regex}`, find, ms)
   }
 
   /** The exit code, with 128+n for signals. */
-  async code(ms = 20_000): Promise<number | string> {
+  async code(ms?: number): Promise<number | string> {
     let ended: { code: number | null; signal: string | null } | undefined
-    void this.exited.then((status) => (ended = status))
-    await eventually(
-      `it ends; so far: ${JSON.stringify(this.stdout + this.stderr)}`,
-      () => ended !== undefined,
-      { withinMs: ms },
-    )
+    void this.exited.then((status) => {
+      ended = status
+      this.#changes.emit('change')
+    })
+    const status = await this.#until('it ends', () => ended, ms)
     // What was printed last may arrive after the exit.
     await new Promise((resolve) => setImmediate(resolve))
-    return ended?.code ?? ended?.signal ?? 'unknown'
+    return status.code ?? status.signal ?? 'unknown'
+  }
+
+  /** Resolves to what `find` returns, as soon as it finds something. */
+  async #until<T>(what: string, find: () => T | null | undefined, ms = 20_000): Promise<T> {
+    const signal = AbortSignal.timeout(ms)
+    for (;;) {
+      const found = find()
+      if (found !== null && found !== undefined) return found
+      try {
+        await once(this.#changes, 'change', { signal })
+      } catch {
+        const printed = JSON.stringify(this.stdout + this.stderr)
+        throw new Error(`${what}: not within ${ms} ms; so far: ${printed}`)
+      }
+    }
   }
 }
