@@ -33,7 +33,7 @@ function linesOf(text: string, columns: number): string[] {
   let blank = ''
   for (const unit of text.match(UNIT) ?? []) {
     if (unit.trim() === '') {
-      blank = ' '
+      blank = unit
       continue
     }
     const longer = line === '' ? unit : `${line}${blank}${unit}`

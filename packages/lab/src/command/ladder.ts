@@ -19,7 +19,7 @@ export async function showLadder(
   const text = texts.ladder
   screen.heading(text.title)
   screen.print(text.intro)
-  screen.draw(drawLegend(texts))
+  screen.print(drawLegend(texts))
   const result = await ladder(
     visit.services,
     (step) => {

@@ -154,7 +154,7 @@ export const en: Texts = {
     intro:
       'Each rung mends what broke the rung before it. The lab drives each fault on a real Redis with real processes.',
     broke: 'broke',
-    held: 'held',
+    held: 'mended: this fault does no damage any more',
     cure: 'Cure',
     surprise: 'NOT as expected',
     rungs: {

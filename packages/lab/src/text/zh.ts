@@ -135,7 +135,7 @@ export const zh: Texts = {
     title: 'Redis 锁的阶梯',
     intro: '每一级都修好上一级的毛病。每个故障都是真的：真实的 Redis，真实的进程。',
     broke: '出错',
-    held: '守住',
+    held: '已修好：这个故障不再造成损害',
     cure: '解法',
     surprise: '不符合预期',
     rungs: {
