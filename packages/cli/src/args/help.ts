@@ -1,4 +1,6 @@
 /** Help texts, made from the same tables that the parser uses. */
+import { EXIT } from '../exit-codes.js'
+import { stdout } from '../output/streams.js'
 import type { OptionTable } from './options.js'
 
 export interface HelpPage {
@@ -10,6 +12,12 @@ export interface HelpPage {
 
 const WIDEST = 100
 const NARROWEST = 40
+
+/** Prints a page, and returns the exit code of that. */
+export function printHelp(page: HelpPage): number {
+  stdout().write(renderHelp(page))
+  return EXIT.ok
+}
 
 /** Returns the text of a page for a terminal of this width. Lines that are indented stay whole. */
 export function renderHelp(page: HelpPage, columns = process.stdout.columns): string {

@@ -1,6 +1,6 @@
 /** `holdfast acquire`: acquires a lock for longer than a process lives, and prints its handle. */
 import { systemClock } from 'holdfast'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { oneName } from '../args/name.js'
 import { formatDuration } from '../args/duration.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
@@ -55,10 +55,7 @@ A handle names a grant and is no secret. Nothing stops the work when the TTL pas
   async main(argv, takeSignal) {
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
-    if (values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (values.help === true) return printHelp(this.help)
     const settings = lockSettings(oneName('acquire', parsed), 'acquire', values, TTL_MS)
     const location = locateStore(settings)
     const status = newStatus(settings.name, location.shown)

@@ -1,5 +1,5 @@
 /** `holdfast completion`: prints a completion script, made from the tables of options. */
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'
 import { OUTPUT_OPTIONS } from '../args/common.js'
 import { parseOptions } from '../args/options.js'
@@ -29,10 +29,7 @@ export const command: Command = {
 
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
-    if (parsed.values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (parsed.values.help === true) return printHelp(this.help)
     const [shell, extra] = operandsOf(parsed)
     if (!isShell(shell) || extra !== undefined)
       throw new UsageError(`Write: holdfast completion ${SHELLS.join('|')}`)

@@ -2,13 +2,12 @@
 import { findDeadlocks, type Deadlock, type Locks } from 'holdfast'
 import { setTimeout as pause } from 'node:timers/promises'
 import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
 import { deadlockJson, renderDeadlocks } from '../output/deadlock-page.js'
 import { printFound } from '../output/found.js'
-import { stdout } from '../output/streams.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 
@@ -32,10 +31,7 @@ deadlock that stays here has a member that is stopped, or cannot reach the store
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
-    if (values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (values.help === true) return printHelp(this.help)
     const prefix = prefixOf(operandsOf(parsed), values.namespace)
     return withLocks(values, async (locks, location) => {
       const found = await lookTwice(locks, prefix)

@@ -1,6 +1,6 @@
 /** `holdfast doctor`: checks the store and this machine. */
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { noOperand } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
@@ -34,10 +34,7 @@ Exits with 0 when nothing is wrong, otherwise with the code of \`run\`: 69, 77 o
 
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
-    if (parsed.values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (parsed.values.help === true) return printHelp(this.help)
     noOperand('doctor', parsed)
     const location = locateStore(parsed.values)
     if (parsed.values['print-acl'] === true) return printAcl(location, parsed.values.json === true)

@@ -1,8 +1,6 @@
 /** `holdfast elect`: runs a command on the leader of several candidates, and stands again. */
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import type { OptionTable } from '../args/options.js'
-import { EXIT } from '../exit-codes.js'
-import { stdout } from '../output/streams.js'
 import { failureOf, note, writeFailure } from '../report.js'
 import { takeSignals, unlessAborted, type Departure } from '../run/interrupted.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
@@ -39,10 +37,7 @@ does not answer is retried without a limit.`,
 
   async main(argv, takeSignal) {
     const settings = runSettings(argv, OPTIONS)
-    if (settings === undefined) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (settings === undefined) return printHelp(this.help)
     return elect({ ...settings, outageMs: Infinity }, takeSignal)
   },
 }

@@ -1,6 +1,6 @@
 /** `holdfast inspect`: shows one lock with all that the store knows about it. */
 import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { inNamespace, oneName } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
@@ -11,7 +11,6 @@ import { printable } from '../output/text.js'
 import { lookUpLock } from '../run/waiting.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
-import { stdout } from '../output/streams.js'
 
 const OPTIONS = {
   'exit-code': {
@@ -34,10 +33,7 @@ export const command: Command = {
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
-    if (values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (values.help === true) return printHelp(this.help)
     const name = inNamespace(values.namespace, oneName('inspect', parsed))
     return withLocks(values, async (locks, location) => {
       // `mutex` checks the name.

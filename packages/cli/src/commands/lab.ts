@@ -5,12 +5,10 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { OUTPUT_OPTIONS } from '../args/common.js'
 import { ConfigError } from '../cli-error.js'
-import { EXIT } from '../exit-codes.js'
 import type { Command } from './command.js'
-import { stdout } from '../output/streams.js'
 
 const PACKAGE = '@holdfast/lab'
 const INSTALL = `npm install --save-dev ${PACKAGE}`
@@ -32,10 +30,7 @@ The lab is a package of its own, and it is not installed here. To install it:
       const lab = (await import(pathToFileURL(file).href)) as { readonly command: Command }
       return lab.command.main(argv, takeSignal)
     }
-    if (argv.includes('--help') || argv.includes('-h')) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (argv.includes('--help') || argv.includes('-h')) return printHelp(this.help)
     throw new ConfigError(
       `The lab is a package of its own, which is not installed. Run: ${INSTALL}`,
     )

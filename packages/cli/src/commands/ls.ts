@@ -1,6 +1,6 @@
 /** `holdfast ls`: lists the locks that are held or waited for. */
 import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
@@ -9,7 +9,6 @@ import { lockJson } from '../output/json.js'
 import { renderLocks } from '../output/lock-table.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
-import { stdout } from '../output/streams.js'
 
 const OPTIONS = { ...STORE_OPTIONS, ...NAMESPACE_OPTION, ...OUTPUT_OPTIONS }
 const LIMIT = 1_000
@@ -28,10 +27,7 @@ A terminal shows the columns that fit. A pipe gets every column, and nothing in 
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
-    if (values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (values.help === true) return printHelp(this.help)
     const prefix = prefixOf(operandsOf(parsed), values.namespace)
     return withLocks(values, async (locks, location) => {
       // One more than the limit, to know that there are more.

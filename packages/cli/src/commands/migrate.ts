@@ -3,7 +3,7 @@
  * SQL.
  */
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { noOperand } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
@@ -27,10 +27,7 @@ export const command: Command = {
 
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
-    if (parsed.values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (parsed.values.help === true) return printHelp(this.help)
     noOperand('migrate', parsed)
     const location = locateStore(parsed.values)
     const { migrate, migrationScript } = (await import('../servers.js')).databases

@@ -1,6 +1,6 @@
 /** `holdfast release`: releases the lock of a handle. */
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { oneHandle } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { CliError } from '../cli-error.js'
@@ -22,10 +22,7 @@ To end the claim of another program use steal.`,
 
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
-    if (parsed.values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (parsed.values.help === true) return printHelp(this.help)
     const handle = oneHandle('release', parsed)
     return withLocks(parsed.values, async (locks) => {
       const outcome = await locks.releaseHandle(handle)

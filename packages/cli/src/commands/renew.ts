@@ -1,6 +1,6 @@
 /** `holdfast renew`: renews the lock of a handle. */
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { oneHandle } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
@@ -21,10 +21,7 @@ lock was lost: then another program may hold it already.`,
 
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
-    if (parsed.values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (parsed.values.help === true) return printHelp(this.help)
     const handle = oneHandle('renew', parsed)
     return withLocks(parsed.values, async (locks) => {
       await locks.renewHandle(handle)

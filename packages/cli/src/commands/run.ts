@@ -1,6 +1,6 @@
 /** `holdfast run`: runs a command under a lock. */
 import { isatty } from 'node:tty'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { EXIT } from '../exit-codes.js'
 import { failureOf, note, writeFailure } from '../report.js'
 import { takeSignals, unlessAborted } from '../run/interrupted.js'
@@ -15,7 +15,7 @@ import {
 } from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
 import type { Command, TakeSignal } from './command.js'
-import { stderr, stdout } from '../output/streams.js'
+import { stderr } from '../output/streams.js'
 
 export const command: Command = {
   help: {
@@ -40,10 +40,7 @@ In a crontab, so that runs do not pile up behind one that hangs:
 
   async main(argv, takeSignal) {
     const settings = runSettings(argv)
-    if (settings === undefined) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (settings === undefined) return printHelp(this.help)
     return run(settings, takeSignal)
   },
 }

@@ -4,7 +4,7 @@ import type { Locks } from 'holdfast'
 import type { StealResult } from 'holdfast/store'
 import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { formatDuration } from '../args/duration.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { inNamespace, operandsOf } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { CliError, UsageError } from '../cli-error.js'
@@ -49,10 +49,7 @@ Exits with 66 when the lock has no holder, or the claim is not there.`,
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
-    if (values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (values.help === true) return printHelp(this.help)
     const [operand, claimId, extra] = operandsOf(parsed)
     if (operand === undefined || extra !== undefined)
       throw new UsageError('Write: holdfast steal NAME [CLAIM] --confirm NAME --reason TEXT')

@@ -3,7 +3,7 @@ import { isatty } from 'node:tty'
 import type { Locks } from 'holdfast'
 import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { parsePositiveDuration } from '../args/duration.js'
-import { renderHelp } from '../args/help.js'
+import { printHelp } from '../args/help.js'
 import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
@@ -51,10 +51,7 @@ It needs a terminal. In a script use: holdfast ls --json`,
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
-    if (values.help === true) {
-      stdout().write(renderHelp(this.help))
-      return EXIT.ok
-    }
+    if (values.help === true) return printHelp(this.help)
     const prefix = prefixOf(operandsOf(parsed), values.namespace)
     const intervalMs = intervalOf(values.interval)
     if (!isatty(0) || !isatty(1))
