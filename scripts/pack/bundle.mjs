@@ -39,6 +39,7 @@ export async function bundle({ target, input, external, resolve = {}, core }) {
     exports: 'named',
     externalLiveBindings: false,
     freeze: false,
+    generatedCode: 'es2015',
     hoistTransitiveImports: false,
     minifyInternalExports: true,
     ...(core === undefined ? {} : chunksOf(core, input.index)),
@@ -74,7 +75,7 @@ async function compact(source) {
 /** Returns where the exports of an entry stand: in its own file, or in a chunk. */
 function originsOf({ name, fileName, code, exports }) {
   const chunks = new Map(
-    [...code.matchAll(/^var (\w+) = require\('(\.[^']+)'\);$/gm)].map(([, variable, path]) => [
+    [...code.matchAll(/^const (\w+) = require\('(\.[^']+)'\);$/gm)].map(([, variable, path]) => [
       variable,
       posix.join(posix.dirname(fileName), path),
     ]),

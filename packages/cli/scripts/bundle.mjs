@@ -43,14 +43,16 @@ await build({
   chunkNames: 'common-[hash]',
 })
 
-/** A run makes none of the calls whose code `createLocks` imports with the first of them. */
+/** Files of rare calls that a run never makes. */
+const NEVER_CALLED =
+  /\/(at-least|detector|election-candidate|export-and-adopt|follow-capacity|lease-terms|look-up|multi-acquirer|observe|once-per-tick|steal|transaction)\.js$/
+
+/** Leaves these files out where they are imported with the first such call. */
 const withoutRareCalls = {
   name: 'without rare calls',
   setup({ onResolve }) {
-    onResolve({ filter: /^\./ }, ({ path, kind, importer }) =>
-      kind === 'dynamic-import' && /holdfast\/dist\/(locks|lease)\//.test(importer)
-        ? { path, external: true }
-        : undefined,
+    onResolve({ filter: NEVER_CALLED }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
     )
   },
 }

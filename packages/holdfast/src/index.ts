@@ -4,9 +4,12 @@
 // imports: users load the files later.
 import './lease/adopt/export-and-adopt.js'
 import './lease/deadlock/detector.js'
+import './lease/hold/announce-forgotten.js'
+import './lease/hold/lease-note.js'
 import './lease/hold/lease-terms.js'
 import './locks/at-least.js'
 import './locks/election-candidate.js'
+import './locks/follow-capacity.js'
 import './locks/look-up.js'
 import './locks/multi-acquirer.js'
 import './locks/observe.js'
@@ -41,7 +44,8 @@ export type {
   RunOptions,
   WaitOptions,
 } from './options/lock-options.js'
-export { channelName, onLockEvent } from './lease/runtime/events.js'
+export { channelName } from './lease/runtime/events.js'
+export { onLockEvent } from './lease/runtime/on-lock-event.js'
 export type { LockEvent, LockEventName, LockEvents } from './lease/runtime/events.js'
 export { findDeadlocks } from './lease/deadlock/wait-graph.js'
 export type { Deadlock } from './lease/deadlock/wait-graph.js'

@@ -1,10 +1,10 @@
 /** Runs after which the lock stays taken for a while: `run(fn, { atLeastMs })`. */
-import { LockUsageError } from '../errors.js'
+import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import { frameOf } from '../lease/nesting/run-frames.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
-import { assertCanStayTaken } from '../lease/release/stay-taken.js'
+import { endsWithHolder } from '../lease/release/stay-taken.js'
 import {
   callSettings,
   checkDuration,
@@ -15,6 +15,7 @@ import {
 } from '../options/lock-options.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkKeys } from '../options/known-keys.js'
+import type { Store } from '../store/contract.js'
 
 /**
  * The TTL beyond `atLeastMs`: the client gives a lease up a margin before its TTL, and the grant is
@@ -83,6 +84,15 @@ export function fixedSettings(
   }
   const ttlMs = Math.max(own.ttlMs, Math.ceil(atLeastMs * LONGER_BY) + LONGER_BY_MS)
   return lockSettings({ ttlMs, renew: false }, own, store)
+}
+
+/** @throws UnsupportedLockError where the end of the process always frees the lock. */
+function assertCanStayTaken(store: Store, lock: string): void {
+  if (!endsWithHolder(store) || (store.traits.adopt && store.adopt)) return
+  throw new UnsupportedLockError(
+    `The ${store.name} store frees "${lock}" when the process ends, so atLeastMs cannot be kept.`,
+    { lock, store: store.name },
+  )
 }
 
 /**

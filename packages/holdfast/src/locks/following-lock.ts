@@ -1,16 +1,10 @@
 /** A semaphore's lock that uses the capacity in force: `onMismatch: 'follow'`. */
-import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
-import { timeoutOf } from '../lease/wait/timeout-of.js'
+import type { Use } from './follow-capacity.js'
 import { BasicLock } from './lock.js'
-
-/** How often one call follows: another client may change the capacity between two attempts. */
-const FOLLOWS = 8
-
-type Use<T, O> = (lock: BasicLock, options: O) => Promise<T>
 
 export class FollowingLock extends BasicLock {
   readonly #template: ClaimTemplate
@@ -52,38 +46,19 @@ export class FollowingLock extends BasicLock {
     return this.#follow(undefined, (lock) => lock.adopt(handle, extra))
   }
 
-  /** Asks with the lock's own capacity first, and then with the one that the refusal names. */
   async #follow<T, O extends AcquireOptions>(
     options: O | undefined,
-    use: Use<T, O | undefined>,
+    use: Use<T, O>,
     mayFollow = (): boolean => true,
     waitMs = options?.waitMs ?? this.client.waitLimits.waitMs,
   ): Promise<T> {
-    const { clock } = this.client.runtime
-    const startedMs = clock.monotonicMs()
-    let { capacity } = this.#template
-    let rest = options
-    for (let follows = 0; ; follows += 1) {
-      const template = { ...this.#template, capacity }
-      try {
-        return await use(new BasicLock(this.client, template, this.#settings), rest)
-      } catch (error) {
-        if (error instanceof LockTimeoutError && follows > 0 && mayFollow())
-          throw await timeoutOf(this.client.runtime, waitMs, error)
-        const inForce = this.#capacityIn(error)
-        if (inForce === undefined || follows === FOLLOWS || !mayFollow()) throw error
-        capacity = inForce
-      }
-      if (waitMs === Infinity) continue
-      const goneMs = clock.monotonicMs() - startedMs
-      rest = { ...(options as O), waitMs: Math.max(0, waitMs - goneMs) }
-    }
-  }
-
-  /** Returns the number of permits in force that a refusal names, if the weight fits into it. */
-  #capacityIn(error: unknown): number | undefined {
-    if (!(error instanceof LockUsageError) || error.lock !== this.name) return undefined
-    const { kind, capacity = 0 } = error.inUse ?? {}
-    return kind === 'semaphore' && capacity >= this.#template.weight ? capacity : undefined
+    const { follow } = await import('./follow-capacity.js')
+    const makeLock = (capacity: number): BasicLock =>
+      new BasicLock(this.client, { ...this.#template, capacity }, this.#settings)
+    return follow({ runtime: this.client.runtime, template: this.#template, makeLock }, use, {
+      options,
+      waitMs,
+      mayFollow,
+    })
   }
 }

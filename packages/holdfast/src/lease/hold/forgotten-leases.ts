@@ -8,7 +8,6 @@
  */
 import type { Place } from '../../collections/linked-set.js'
 import { announceLoss } from '../runtime/announcements.js'
-import { publish } from '../runtime/events.js'
 import type { Grant, GrantHolder } from '../grant/grant.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import type { OpenLease, Services } from '../services.js'
@@ -29,7 +28,6 @@ interface Returner {
 }
 
 let registry: FinalizationRegistry<WeakLease> | undefined
-let hasWarned = false
 
 /** Stands in for a lease, and does not keep it from being garbage-collected. */
 export class WeakLease implements GrantHolder, OpenLease {
@@ -132,24 +130,21 @@ export class WeakLease implements GrantHolder, OpenLease {
 
   /** The lease was garbage-collected. It is forgotten unless it had ended before. */
   #announce(): void {
-    const { claim, state, holder, grantedMs, deadlineMs, renewing } = this.#grant
+    const { state, holder, deadlineMs } = this.#grant
     const { runtime } = this.#services
-    const endsMs = Math.min(deadlineMs, this.endsMs)
-    if (holder !== this || state !== 'held' || runtime.clock.monotonicMs() >= endsMs) return
-    const acquiredAt = this.#acquiredAt
-    const durationMs = runtime.clock.monotonicMs() - grantedMs
-    publish('forgotten', () => ({
-      ...runtime.event(claim),
-      durationMs,
-      ...(acquiredAt && { acquiredAt }),
-    }))
-    if (hasWarned) return
-    hasWarned = true
-    process.emitWarning(
-      `The lease on "${this.name}" (claim ${claim.id}) was garbage-collected while it was held, and ${renewing === 'regular' ? 'is still renewed' : 'keeps the lock until it ends'}. ` +
-        `Release it, or use run. ${acquiredAt ?? 'traceAcquires: true shows where it was acquired.'}`,
-      { type: 'HoldfastWarning', code: 'LEASE_FORGOTTEN' },
-    )
+    const nowMs = runtime.clock.monotonicMs()
+    if (holder !== this || state !== 'held' || nowMs >= Math.min(deadlineMs, this.endsMs)) return
+    void this.#announceForgotten(nowMs)
+  }
+
+  async #announceForgotten(nowMs: number): Promise<void> {
+    const { runtime } = this.#services
+    try {
+      const { announceForgotten } = await import('./announce-forgotten.js')
+      announceForgotten(runtime, this.#grant, nowMs, this.#acquiredAt)
+    } catch (error) {
+      runtime.report(this.#grant.claim, 'watch', error)
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
 import { runUnder, type Enterable } from '../nesting/run-frames.js'
 import { Hold } from './hold.js'
-import { checkNote, type LeaseNote } from './lease-note.js'
+import type { LeaseNote } from './lease-note.js'
 import { endsWithHolder } from '../release/stay-taken.js'
 import type { Lease, RenewOptions, WriteLease } from './lease.js'
 
@@ -58,6 +58,7 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   async annotate(note: LeaseNote): Promise<void> {
+    const { checkNote } = await import('./lease-note.js')
     this.assertNotOver()
     const checked = checkNote(note)
     this.grant.describeAs({ ...this.grant.claim.owner, ...checked })

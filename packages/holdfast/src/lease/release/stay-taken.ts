@@ -1,5 +1,4 @@
 /** A lock that stays taken after its release, until its TTL ends it: `run(fn, { atLeastMs })`. */
-import { UnsupportedLockError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
 import type { Grant } from '../grant/grant.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -7,15 +6,6 @@ import type { Runtime } from '../runtime/runtime.js'
 /** Whether the store frees a lock when the process or the session of its holder ends. */
 export function endsWithHolder({ traits }: Store): boolean {
   return traits.expiry === 'machine' || traits.expiry === 'session'
-}
-
-/** @throws UnsupportedLockError where the end of the process always frees the lock. */
-export function assertCanStayTaken(store: Store, lock: string): void {
-  if (!endsWithHolder(store) || (store.traits.adopt && store.adopt)) return
-  throw new UnsupportedLockError(
-    `The ${store.name} store frees "${lock}" when the process ends, so atLeastMs cannot be kept.`,
-    { lock, store: store.name },
-  )
 }
 
 /**

@@ -3,11 +3,9 @@
  * public. A message is built only if its channel has subscribers.
  */
 import { channel, type Channel } from 'node:diagnostics_channel'
-import { LockUsageError, type LossReason } from '../../errors.js'
+import type { LossReason } from '../../errors.js'
 import { withJson } from '../../store/with-json.js'
 import { detached } from '../../async/async-context.js'
-import { describe } from '../../options/describe.js'
-import { checkNoOptions } from '../../options/known-keys.js'
 
 /** The fields of every message. */
 export interface LockEvent {
@@ -74,7 +72,7 @@ export function channelName(event: LockEventName): string {
   return `holdfast:${event}`
 }
 
-const NAMES: readonly LockEventName[] = [
+export const EVENT_NAMES: readonly LockEventName[] = [
   'attempted',
   'queued',
   'granted',
@@ -92,7 +90,7 @@ const NAMES: readonly LockEventName[] = [
 
 /** Frequent publishers read `hasSubscribers` first, so that they need not make a closure. */
 export const channels = Object.fromEntries(
-  NAMES.map((name) => [name, channel(channelName(name))]),
+  EVENT_NAMES.map((name) => [name, channel(channelName(name))]),
 ) as Readonly<Record<LockEventName, Channel>>
 
 /**
@@ -103,34 +101,4 @@ export const channels = Object.fromEntries(
 export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
   const target = channels[event]
   if (target.hasSubscribers) detached(() => target.publish(withJson(message())))
-}
-
-/**
- * Listens to one kind of event of every client in this process. Returns a function that stops it.
- * @throws LockUsageError for an unknown event, or without a function.
- */
-export function onLockEvent<N extends LockEventName>(
-  event: N,
-  listener: (message: LockEvents[N]) => void,
-): () => void
-export function onLockEvent<N extends LockEventName>(
-  event: N,
-  listener: (message: LockEvents[N]) => void,
-  extra?: unknown,
-): () => void {
-  checkNoOptions('onLockEvent', extra)
-  if (!NAMES.includes(event)) {
-    throw new LockUsageError(
-      `onLockEvent knows the events ${NAMES.join(', ')}, not ${describe(event)}.`,
-    )
-  }
-  if (typeof listener !== 'function') {
-    throw new LockUsageError(`onLockEvent needs a function to call for the event ${event}.`)
-  }
-  const target = channels[event]
-  const handler = (message: unknown): void => listener(message as LockEvents[N])
-  target.subscribe(handler)
-  return () => {
-    target.unsubscribe(handler)
-  }
 }
