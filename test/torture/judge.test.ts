@@ -55,6 +55,35 @@ const OVERLAP = parseHistory(
   ].join('\n'),
 )
 
+/** Process 7 exports its lease and is killed, and these processes adopt it one after the other. */
+function adoptions(...heirs: readonly number[]) {
+  const held = { token: '1', deadline_ns: String(5000n * MS) }
+  const lines = heirs.flatMap((pid, number) => {
+    const heir = { pid, client: `c${number}.heir${number}/c0.a@7#1` }
+    const atMs = 200 + 50 * number
+    const write = { ...heir, f: 'write', token: '1', value: number + 1 }
+    return [
+      line(atMs, { ...heir, f: 'acquire', type: 'invoke' }),
+      line(atMs + 5, { ...heir, f: 'acquire', type: 'ok', ...held }),
+      line(atMs + 6, { ...write, type: 'invoke' }),
+      line(atMs + 7, { ...write, type: 'ok' }),
+      line(atMs + 10, { ...heir, f: 'release', type: 'invoke' }),
+      line(atMs + 11, { ...heir, f: 'release', type: 'ok' }),
+    ]
+  })
+  return parseHistory(
+    [
+      line(0, { f: 'acquire', type: 'invoke' }),
+      line(100, { f: 'acquire', type: 'ok', ...held }),
+      line(150, { f: 'release', type: 'invoke' }),
+      line(160, { f: 'release', type: 'info' }),
+      line(170, { f: 'kill', type: 'info', client: '', key: '' }),
+      ...lines,
+      '',
+    ].join('\n'),
+  )
+}
+
 function timeOf(text: string): number {
   return text === '' ? Infinity : Number((JSON.parse(text) as { t_ns: string }).t_ns)
 }
@@ -102,6 +131,17 @@ describe('a run', () => {
       violations: 1,
     })
     expect(verdicts.filter(({ outcome }) => outcome === 'waived')).toHaveLength(1)
+  })
+
+  test('with two adopters of one handle breaks exclusion, also one after the other', () => {
+    const { findings } = judge(options, outcomeOf(adoptions(8, 9)))
+    expect(findings.map(({ kind }) => kind)).toEqual(['adopted-twice'])
+  })
+
+  test('with one adopter keeps every promise, and counts it if its exporter was killed', () => {
+    const { findings, adoptions: counted } = judge(options, outcomeOf(adoptions(8)))
+    expect(findings).toEqual([])
+    expect(counted).toEqual({ adopted: 1, ofKilled: 1 })
   })
 
   test('with a write of a lease after one of a later lease breaks the counter', () => {

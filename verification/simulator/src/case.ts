@@ -17,10 +17,10 @@ import {
   drawScripts,
   LOCKS,
   LOCKS_WITHOUT_PERMITS,
+  withHeirs,
   type ActorScript,
   type Shape,
 } from '@holdfast/workload'
-import { withHeirs } from './workload/hand-overs.js'
 
 export const PROCESSES = 4
 export const DURATION_MS = 20_000

@@ -165,6 +165,20 @@ export const MUTATIONS: readonly TortureMutation[] = [
     seconds: 25,
     shows: ['exclusion', 'liveness'],
   },
+  {
+    name: 'adopted-claim-stays',
+    breaks: 'The claim that was adopted holds no more, so that a second adopter finds it lost',
+    edits: [
+      {
+        file: 'stores/redis/scripts.generated.js',
+        find: 'drop_holder(key, state, holder)\\nadd_tombstone(key, state, from, from_ttl_ms, 0, true)\\n',
+        replace: '',
+      },
+    ],
+    store: 'redis',
+    faults: ['kill'],
+    shows: ['exclusion'],
+  },
   ...COMMAND_LINE_MUTATIONS,
   {
     name: 'keep-alive-anywhere',

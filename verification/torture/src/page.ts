@@ -79,6 +79,8 @@ function total(results: ReadonlyMap<string, Results>): string {
   return (
     `Recorded: ${cells.length} runs, ${sum(({ seconds }) => seconds)} seconds of faults, ${sum(({ faults }) => faults)} faults, ` +
     `${sum(({ leases }) => leases)} leases, ${sum(({ operations }) => operations)} operations. ` +
+    `${sum(({ adopted = 0 }) => adopted)} leases were adopted by another process, ` +
+    `${sum(({ adoptedOfKilled = 0 }) => adoptedOfKilled)} of them from a process that had been killed. ` +
     `Violations of what was promised: ${sum(({ broken }) => countOf(broken))}; of what was not: ${sum(({ seen }) => countOf(seen))}.`
   )
 }

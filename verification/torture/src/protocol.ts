@@ -1,4 +1,5 @@
 /** What the conductor and its client processes say to each other. */
+import type { Heir, LockChoice } from '@holdfast/workload'
 import type { StoreName } from './stores.js'
 
 /**
@@ -88,6 +89,17 @@ export interface BackgroundNote {
   readonly error: string
 }
 
+/** A lease that a client has exported, on its way to the clients that adopt it. */
+export interface ExportedLease {
+  /** Names it in the names of its heirs: see `judge/adoptions.ts`. */
+  readonly id: string
+  readonly choice: LockChoice
+  readonly handle: string
+  readonly token: string
+  /** The name that the protected resource knows. */
+  readonly owner: string
+}
+
 export type ToClient =
   /** Begin nothing new, and end soon what is held. */
   | { readonly ask: 'drain' }
@@ -95,6 +107,13 @@ export type ToClient =
   | { readonly ask: 'close' }
   /** Report when a lock is held that no other client may hold now. */
   | { readonly ask: 'holding' }
+  /** Adopt a lease, and work under it. */
+  | {
+      readonly ask: 'adopt'
+      readonly name: string
+      readonly exported: ExportedLease
+      readonly workMs: number
+    }
 
 export type FromClient =
   | { readonly said: 'ready' }
@@ -105,5 +124,10 @@ export type FromClient =
       readonly waiting: number
     }
   | { readonly said: 'holding' }
+  | {
+      readonly said: 'exported'
+      readonly exported: ExportedLease
+      readonly heirs: readonly Heir[]
+    }
   | { readonly said: 'drained' }
   | { readonly said: 'closed' }

@@ -26,6 +26,9 @@ export interface RecordedCell {
   readonly leases: number
   readonly operations: number
   readonly losses: number
+  /** Leases that passed to another process, and those of them whose exporter had been killed. */
+  readonly adopted?: number
+  readonly adoptedOfKilled?: number
   readonly awake?: Distribution
   readonly woken?: Distribution
   /** The longest wait after healing, in milliseconds. */
@@ -85,6 +88,7 @@ function fileOf(store: StoreName, subject: SubjectName): string {
 
 function recorded({ options, outcome, judgement }: JudgedRun): RecordedCell {
   const { awake, woken } = judgement.announcements
+  const { adopted, ofKilled } = judgement.adoptions
   return {
     command: commandOf(options),
     recorded: new Date().toISOString().slice(0, 10),
@@ -93,6 +97,7 @@ function recorded({ options, outcome, judgement }: JudgedRun): RecordedCell {
     leases: judgement.leases,
     operations: judgement.operations,
     losses: judgement.losses,
+    ...(adopted === 0 ? {} : { adopted, adoptedOfKilled: ofKilled }),
     ...(awake ? { awake: rounded(awake) } : {}),
     ...(woken ? { woken: rounded(woken) } : {}),
     drainMs: Math.round(judgement.drainMs),

@@ -40,11 +40,13 @@ function progressLine(progress: Progress, name: string, seconds: number): string
 export function showVerdicts({ options, outcome, judgement }: JudgedRun): string {
   const { store, subject, seconds, seed, kinds } = options
   const { verdicts, findings, operations, leases, losses, announcements, drainMs } = judgement
+  const { adopted, ofKilled } = judgement.adoptions
   const title =
     `${store}${subject === 'holdfast' ? '' : `, ${subject}`}: ${seconds} s, seed ${seed}, ` +
     `${outcome.chronicle.happenings.length} faults (${kinds.join(', ') || 'none'})`
   const figures =
-    `  ${leases} leases, ${operations} operations, ${losses} losses announced; ` +
+    `  ${leases} leases (${adopted} adopted, ${ofKilled} of them of a killed process), ` +
+    `${operations} operations, ${losses} losses announced; ` +
     `the longest wait after healing took ${drainMs.toFixed(0)} ms`
   const shown = findings
     .toSorted((one, other) => Number(other.promised) - Number(one.promised))

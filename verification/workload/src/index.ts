@@ -4,6 +4,7 @@ export { Belief, type Claimed, type Instruments } from './belief.js'
 export { increment, type Incrementer, type Resource } from './counter.js'
 export { Dice } from './dice.js'
 export { AbortedByCaller, EXPECTED_CODES } from './expected.js'
+export { withHeirs } from './heirs.js'
 export {
   drawOperation,
   drawScripts,
@@ -13,6 +14,7 @@ export {
   STRICT,
   type ActorScript,
   type Heir,
+  type LockChoice,
   type LockName,
   type Operation,
   type Shape,

@@ -40,6 +40,9 @@ export interface Operation {
   readonly heirs: readonly Heir[]
 }
 
+/** The lock of an operation, as a program makes it. */
+export type LockChoice = Pick<Operation, 'lock' | 'write' | 'weight' | 'renew'>
+
 /** A caller that adopts an exported lease, works under it and releases it. */
 export interface Heir {
   readonly process: number

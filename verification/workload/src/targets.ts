@@ -2,7 +2,7 @@
 import type { Lockable, Locks } from 'holdfast'
 import { CAPACITY_ALL } from 'holdfast/store'
 import type { Claimed } from './belief.js'
-import { PERMITS, STRICT, type Operation } from './script.js'
+import { PERMITS, STRICT, type LockChoice } from './script.js'
 
 /** A lock, ready to be taken. */
 export interface Target {
@@ -19,9 +19,9 @@ export class Targets {
   }
 
   /** Returns the lock that an operation is about. */
-  of(operation: Operation): Target {
-    const { lock, write, weight, renew } = operation
-    return this.named(`${lock} ${write} ${weight} ${renew}`, () => this.#make(operation))
+  of(choice: LockChoice): Target {
+    const { lock, write, weight, renew } = choice
+    return this.named(`${lock} ${write} ${weight} ${renew}`, () => this.#make(choice))
   }
 
   named(name: string, make: () => Target): Target {
@@ -30,7 +30,7 @@ export class Targets {
     return target
   }
 
-  #make({ lock: name, write, weight, renew }: Operation): Target {
+  #make({ lock: name, write, weight, renew }: LockChoice): Target {
     const settings = { renew, reentrant: true }
     if (name === 'permits') {
       const semaphore = this.#locks.semaphore(name, { permits: PERMITS, ...settings })

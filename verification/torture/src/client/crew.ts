@@ -1,12 +1,14 @@
 /** The actors of one process, over the real library. */
 import { Actor, Dice } from '@holdfast/workload'
-import type { Assignment } from '../protocol.js'
+import type { Assignment, FromClient, ToClient } from '../protocol.js'
 import { startCrowd } from './crowd.js'
 import { startLateRenewers } from './late.js'
 import { loadLibrary } from './library.js'
 import { Log } from './log.js'
 import { openStore } from './open-store.js'
 import { ResourceClient } from './resource.js'
+import { STORES } from '../stores.js'
+import { Adopters } from './adopters.js'
 import { drawStep } from './script.js'
 import { Site } from './site.js'
 import { startLongHolds } from './long-holds.js'
@@ -17,44 +19,42 @@ export interface Crew {
   counts(): { readonly leases: number; readonly losses: number; readonly waiting: number }
   readonly drain: () => void
   readonly whenHolding: (tell: () => void) => void
+  /** Adopts a lease of another process, where the locks can. */
+  readonly adopt?: (order: Extract<ToClient, { ask: 'adopt' }>) => void
   close(): Promise<void>
 }
 
 /** How long `close` lets callbacks run: those of a drained crew are over. */
 const GRACE_MS = 200
 
-export async function startCrew(assignment: Assignment, log: Log): Promise<Crew> {
-  const {
-    store: name,
-    connection,
-    copy,
-    seed,
-    index,
-    generation,
-    actors,
-    ttlMs,
-    resource,
-  } = assignment
+/** @param say what leases are exported goes to the conductor */
+export async function startCrew(
+  assignment: Assignment,
+  log: Log,
+  say: (message: FromClient) => void,
+): Promise<Crew> {
+  const { store: name, connection, copy, seed, index, generation, ttlMs, resource } = assignment
   const library = await loadLibrary(copy)
   const { store, end } = await openStore(name, connection, index, library)
   const awaitRelease = Dice.named(seed, `releases ${index} ${generation}`).chance(0.75)
   const locks = library.createLocks(store, { ttlMs, awaitRelease })
   const site = new Site(library, locks, log, await ResourceClient.open(resource), assignment)
-  const crew = Array.from({ length: actors }, (_, number) => {
-    const actor = `c${index}.${String.fromCharCode(97 + number)}`
-    const dice = Dice.named(seed, `${actor} ${generation}`)
-    return new Actor(actor, site).run(() => drawStep(dice, site))
-  })
+  const adopters = new Adopters(site, log)
+  site.whenExported = (exported, heirs) => say({ said: 'exported', exported, heirs })
+  const crew = startActors(assignment, site)
   const longHolds = assignment.longHolds
     ? await startLongHolds(assignment, library, site)
     : undefined
   const late = assignment.late ? await startLateRenewers(assignment, library, site) : undefined
   const crowd = startCrowd(assignment, site)
   return {
-    ended: Promise.all([...crew, crowd, longHolds?.ended, late?.ended]).then(() => undefined),
+    ended: Promise.all([...crew, crowd, longHolds?.ended, late?.ended]).then(() =>
+      adopters.ended(),
+    ),
     counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),
     drain: () => void (site.closing = true),
     whenHolding: (tell) => site.whenHolding(tell),
+    adopt: (order) => adopters.adopt(order),
     async close() {
       await Promise.all([
         locks.close({ graceMs: GRACE_MS }),
@@ -65,4 +65,15 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
       site.end()
     },
   }
+}
+
+function startActors(
+  { store, seed, index, generation, actors }: Assignment,
+  site: Site,
+): Promise<void>[] {
+  return Array.from({ length: actors }, (_, number) => {
+    const actor = `c${index}.${String.fromCharCode(97 + number)}`
+    const dice = Dice.named(seed, `${actor} ${generation}`)
+    return new Actor(actor, site).run(() => drawStep(dice, site, STORES[store].clients))
+  })
 }

@@ -31,14 +31,16 @@ function say(message: FromClient): void {
 }
 
 const crew = await (assignment.subject === 'holdfast'
-  ? startCrew(assignment, log)
+  ? startCrew(assignment, log, say)
   : (await import('./plain-crew.js')).startPlainCrew(assignment, log))
 say({ said: 'ready' })
 const counting = setInterval(() => say({ said: 'count', ...crew.counts() }), COUNT_EVERY_MS)
 void crew.ended.then(() => say({ said: 'drained' }))
 
-process.on('message', ({ ask }: ToClient) => {
+process.on('message', (message: ToClient) => {
+  const { ask } = message
   if (ask === 'drain') crew.drain()
+  else if (ask === 'adopt') crew.adopt?.(message)
   else if (ask === 'holding') crew.whenHolding(() => say({ said: 'holding' }))
   else void end()
 })

@@ -2,6 +2,7 @@
 import {
   drawOperation,
   LOCKS,
+  withHeirs,
   type Belief,
   type Dice,
   type LockName,
@@ -27,8 +28,11 @@ export function offeredLocks({ kinds }: Traits): LockName[] {
   })
 }
 
-/** Draws an operation, or a visit to a lock with a long lease. */
-export function drawStep(dice: Dice, site: Site): Step {
+/**
+ * Draws an operation, or a visit to a lock with a long lease.
+ * @param processes among which leases may pass
+ */
+export function drawStep(dice: Dice, site: Site, processes: number): Step {
   const { traits } = site.locks.store
   const drawn = drawOperation(dice, offeredLocks(traits), true)
   const isPatient = dice.chance(PATIENT_SHARE)
@@ -38,7 +42,8 @@ export function drawStep(dice: Dice, site: Site): Step {
   // Long work under most leases would leave few of them.
   const long = drawn.workMs > 300 && dice.chance(0.7)
   const workMs = long ? drawn.workMs / 40 : drawn.workMs
-  const operation = { ...within(drawn, traits), workMs }
+  const whole = { ...within(drawn, traits), workMs }
+  const operation = traits.adopt ? withHeirs(dice, whole, processes) : whole
   return { thinkMs, act: (actor) => actor.perform(operation) }
 }
 

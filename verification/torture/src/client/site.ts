@@ -10,11 +10,13 @@ import {
   Targets,
   type Claimed,
   type Environment,
+  type Heir,
   type Instruments,
+  type LockChoice,
   type Operation,
   type Target,
 } from '@holdfast/workload'
-import type { Assignment } from '../protocol.js'
+import type { Assignment, ExportedLease } from '../protocol.js'
 import type { Library } from './library.js'
 import { nowNs, type Log } from './log.js'
 import { LossWatch } from './loss-watch.js'
@@ -43,6 +45,8 @@ export class Site implements Environment {
   waiting = 0
   leases = 0
   losses = 0
+  /** Hears of each lease that is exported. */
+  whenExported: (exported: ExportedLease, heirs: readonly Heir[]) => void = () => undefined
   readonly #library: Library
   readonly #log: Log
   readonly #tolerated: ReadonlySet<string>
@@ -51,6 +55,7 @@ export class Site implements Environment {
   readonly #recorders = new Map<string, Recorder>()
   readonly #ticker: NodeJS.Timeout
   #tellOfHold: (() => void) | undefined
+  #exports = 0
 
   constructor(
     library: Library,
@@ -93,8 +98,8 @@ export class Site implements Environment {
     setTimeout(act, ms)
   }
 
-  target(operation: Operation): Target {
-    return this.#targets.of(operation)
+  target(choice: LockChoice): Target {
+    return this.#targets.of(choice)
   }
 
   patient(name: string): Target {
@@ -111,8 +116,8 @@ export class Site implements Environment {
     return this.locks.steal(lock)
   }
 
-  believe(actor: string, lease: Lease, claimed: Claimed): Belief {
-    const belief = new Belief(actor, lease, claimed, this.#instruments(actor))
+  believe(actor: string, lease: Lease, claimed: Claimed, owner?: string): Belief {
+    const belief = new Belief(actor, lease, claimed, this.#instruments(actor), owner)
     this.leases += 1
     belief.begin()
     this.#holdings.set(belief, {
@@ -131,6 +136,30 @@ export class Site implements Environment {
   async workCut(): Promise<void> {}
 
   waitEnded(): void {}
+
+  async handOver(belief: Belief, operation: Operation): Promise<boolean> {
+    const { actor, key, lease, owner, isExclusive } = belief
+    if (this.closing || !belief.isHeld()) return false
+    belief.release()
+    this.forget(belief)
+    let handle: string
+    try {
+      handle = await lease.export()
+    } catch (error) {
+      await this.endure(error)
+      return false
+    }
+    belief.released(undefined)
+    if (lease.held)
+      this.#log.breach({ property: 'held', key, message: `${actor} holds what it has exported.` })
+    const { lock, weight, renew } = operation
+    this.#exports += 1
+    const id = `${actor}@${process.pid}#${this.#exports}`
+    // A writer may have become a reader.
+    const choice = { lock, weight, renew, write: isExclusive }
+    this.whenExported({ id, choice, handle, token: String(lease.token), owner }, operation.heirs)
+    return true
+  }
 
   /** Calls back when an actor is at work under a lock that no other client may hold now. */
   whenHolding(tell: () => void): void {

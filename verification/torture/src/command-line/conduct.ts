@@ -97,7 +97,8 @@ class CommandLineRun implements Run {
       await this.#drain()
       const watchedNs = now()
       const leftOver = await this.#leftOver()
-      const ghosts = await findGhosts(store, this.#directly(target), this.#chronicle.killed)
+      const excused = { pids: this.#chronicle.killed, claims: new Set<string>() }
+      const ghosts = await findGhosts(store, this.#directly(target), excused)
       this.#assertGoesOn()
       this.#phase = 'judging'
       this.#report()

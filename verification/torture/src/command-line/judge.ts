@@ -55,6 +55,7 @@ export function judgeCommandLine(
     announcements: { awake: undefined, woken: undefined, reasons: {} },
     operations: runs.length,
     leases: lines.filter(({ kind }) => kind === 'ENTER').length,
+    adoptions: { adopted: 0, ofKilled: 0 },
     losses: runs.filter(({ code }) => code === LOST).length,
     drainMs: Math.max(0, ...runs.map((run) => waitedMs(run, outcome))),
   }

@@ -7,6 +7,8 @@ import { isFaultKind, type AnyFaultKind, type Fault, type FaultKind } from './ca
 export interface Victim {
   /** Resolves when it holds a lock, or after a while: faults are to meet holders. */
   holding(): Promise<void>
+  /** Resolves when it has exported a lease, or after a while. */
+  exporting?(): Promise<void>
   pause(): void
   resume(): void
   /** Resolves when the process is gone. */
@@ -43,9 +45,11 @@ const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promi
       its?.pause()
       return () => its?.resume()
     },
-    async kill({ client }, { clients }) {
+    async kill({ client, atMs }, { clients }) {
       const its = clients[Number(client)]
-      await its?.holding()
+      // Every second one strikes between an export and its adoption.
+      if (its?.exporting && Math.floor(atMs) % 2 === 0) await its.exporting()
+      else await its?.holding()
       await its?.kill()
       return () => its?.start()
     },

@@ -2,7 +2,13 @@
  * Judges a run: the published checkers, and what only the conductor can see; a verdict for each
  * promise.
  */
-import { checkHistory, storyOf, type Violation } from '@holdfast/conformance'
+import {
+  checkHistory,
+  storyOf,
+  type HistoryEvent,
+  type Promised,
+  type Violation,
+} from '@holdfast/conformance'
 import type { AnyProperty } from '../command-line/promised.js'
 import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
 import type { Note } from '../protocol.js'
@@ -12,10 +18,12 @@ import { STORES } from '../stores.js'
 import { renewedAfterLoss } from './forgotten.js'
 import type { Finding, Judgement, Verdict } from './judgement.js'
 import { announcementsOf } from './announcements.js'
+import { adoptedTwice, asOneHolder, countAdoptions, withoutHeirs } from './adoptions.js'
 import { overtakenWrites } from './overtaken-writes.js'
 
 /** What a checker is asked for; what of it was promised is decided afterwards. */
-const ALL = { exclusion: true, tokens: true, held: true, release: true, counter: true } as const
+const ALL = { exclusion: true, held: true, release: true } as const
+const NOTHING_ELSE = { exclusion: false, tokens: false } as const
 
 /** What the checkers call a violation, and which promise it breaks. */
 const PROPERTY_OF: Readonly<Record<string, Property>> = {
@@ -49,10 +57,10 @@ export function judge(
     ]),
   )
   const liveness = { healedNs, boundNs: BigInt(boundMs) * 1_000_000n, watchedNs }
-  const promised = { ...ALL, liveness }
   const story = storyOf(events)
   const found: Omit<Finding, 'promised'>[] = [
-    ...checkHistory(events, { promised }).map(named),
+    ...checked(events, liveness),
+    ...adoptedTwice(events),
     ...renewedAfterLoss(story.holds, events, chronicle.losses, STORES[store].ttlMs),
     ...(fenced ? overtakenWrites(story.holds, events) : []),
     ...notes.flatMap((note) =>
@@ -75,9 +83,23 @@ export function judge(
     announcements: announcementsOf(notes, chronicle.stops),
     operations: events.filter(({ type }) => type === 'invoke').length,
     leases: story.holds.length,
+    adoptions: countAdoptions(events),
     losses: notes.filter(({ note }) => note === 'loss').length,
     drainMs: Number(drainNs) / 1e6,
   }
+}
+
+/** What the published checkers find. An adopted lease has the token of its exporter. */
+function checked(
+  events: readonly HistoryEvent[],
+  liveness: NonNullable<Promised['liveness']>,
+): Omit<Finding, 'promised'>[] {
+  const leases = { ...ALL, tokens: false, liveness }
+  return [
+    ...checkHistory(events, { promised: leases }),
+    ...checkHistory(withoutHeirs(events), { promised: { ...NOTHING_ELSE, tokens: true } }),
+    ...checkHistory(asOneHolder(events), { promised: { ...NOTHING_ELSE, counter: true } }),
+  ].map(named)
 }
 
 export function describeGhost({ key, claim, pid, waits }: Ghost, notes: readonly Note[]): string {

@@ -25,12 +25,19 @@ export interface Verdict {
   readonly because?: string
 }
 
+/** How many leases were adopted, and how many of those after their exporter had been killed. */
+export interface Adoptions {
+  readonly adopted: number
+  readonly ofKilled: number
+}
+
 export interface Judgement {
   readonly verdicts: readonly Verdict[]
   readonly findings: readonly Finding[]
   readonly announcements: Announcements
   readonly operations: number
   readonly leases: number
+  readonly adoptions: Adoptions
   readonly losses: number
   /** The longest wait after healing, in milliseconds. */
   readonly drainMs: number

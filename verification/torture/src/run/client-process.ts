@@ -12,6 +12,8 @@ const MAIN = fileURLToPath(new URL('../client/main.js', import.meta.url))
 const KEPT_OUTPUT = 4000
 const READY_MS = 20_000
 const HOLDING_MS = 300
+/** Exports are rarer than holds. */
+const EXPORTING_MS = 2000
 
 export type Assign = (index: number, generation: number) => Assignment
 
@@ -21,6 +23,8 @@ export class ClientProcess {
   leases = 0
   losses = 0
   waiting = 0
+  /** Hears of each lease that the process exports. */
+  whenExported: (message: Extract<FromClient, { said: 'exported' }>) => void = () => undefined
   readonly #assign: Assign
   readonly #chronicle: Chronicle
   #generation = 0
@@ -102,6 +106,11 @@ export class ClientProcess {
     await this.said('holding', HOLDING_MS)
   }
 
+  async exporting(): Promise<void> {
+    this.#said.delete('exported')
+    await this.said('exported', EXPORTING_MS)
+  }
+
   pause(): void {
     if (this.#stop || this.pid === undefined) return
     this.#stop = this.#chronicle.stop(this.pid)
@@ -130,6 +139,7 @@ export class ClientProcess {
 
   #hear(message: FromClient): void {
     this.#said.add(message.said)
+    if (message.said === 'exported') this.whenExported(message)
     if (message.said === 'count') {
       this.leases = this.#before.leases + message.leases
       this.losses = this.#before.losses + message.losses

@@ -16,6 +16,7 @@ import type { Target } from '../targets/target.js'
 import { Chronicle, now } from './chronicle.js'
 import { ClientProcess } from './client-process.js'
 import { findGhosts, type Ghost } from './ghosts.js'
+import { HandOvers } from './hand-overs.js'
 import {
   inFolder,
   Interrupted,
@@ -41,6 +42,7 @@ class LibraryRun implements Run {
   readonly #folder: string
   readonly #chronicle = new Chronicle()
   #clients: ClientProcess[] = []
+  #handOvers = new HandOvers([])
   #target: Target | undefined
   #wires: Wires | undefined
   #resource: Resource | undefined
@@ -89,6 +91,7 @@ class LibraryRun implements Run {
 
   /** Everything that was started ends, in the order in which one needs the other. */
   async end(): Promise<void> {
+    this.#handOvers.end()
     for (const client of this.#clients) await client.kill()
     await this.#wires?.cut()
     await this.#resource?.close()
@@ -110,6 +113,7 @@ class LibraryRun implements Run {
         this.#chronicle,
       )
     })
+    this.#handOvers = new HandOvers(this.#clients)
     await Promise.all(this.#clients.map((client) => client.start()))
     const [trouble] = this.#chronicle.troubles
     if (trouble) throw new Error(`The clients could not be started. ${trouble.message}`)
@@ -170,7 +174,8 @@ class LibraryRun implements Run {
     const { subject, store } = this.#options
     if (subject !== 'holdfast' || store === 'memory') return Promise.resolve([])
     const connection = target.connection(target.nodes.map(({ port }) => port))
-    return findGhosts(store, connection, this.#chronicle.killed)
+    const excused = { pids: this.#chronicle.killed, claims: this.#handOvers.claims }
+    return findGhosts(store, connection, excused)
   }
 
   #read(): { events: HistoryEvent[]; notes: Note[] } {

@@ -28,18 +28,23 @@ const LOOK_EVERY_MS = 200
 const ANSWER_MS = 10_000
 const MOST_LOCKS = 100
 
-/** @param killed what these processes left behind ends by itself, with its TTL */
+/** Whose claims end by themselves, with their TTL: of killed processes, and of exported leases. */
+export interface Excused {
+  readonly pids: ReadonlySet<number>
+  readonly claims: ReadonlySet<string>
+}
+
 export async function findGhosts(
   name: StoreName,
   connection: Connection,
-  killed: ReadonlySet<number>,
+  excused: Excused,
 ): Promise<Ghost[]> {
   const { store, end } = await openStore(name, connection, 0, await loadLibrary(undefined))
   try {
     if (!store.traits.inspect) return []
     const endMs = performance.now() + PATIENCE_MS
     for (;;) {
-      const ghosts = await ghostsIn(store, killed, endMs)
+      const ghosts = await ghostsIn(store, excused, endMs)
       if (ghosts?.length === 0 || (ghosts && performance.now() > endMs)) return ghosts
       await sleep(LOOK_EVERY_MS)
     }
@@ -55,19 +60,19 @@ export async function findGhosts(
  */
 async function ghostsIn(
   store: Store,
-  killed: ReadonlySet<number>,
+  excused: Excused,
   endMs: number,
 ): Promise<Ghost[] | undefined> {
   try {
     const { locks } = await store.inspect({ prefix: '', limit: MOST_LOCKS })
-    return locks.flatMap((lock) => ghostsOf(lock, killed))
+    return locks.flatMap((lock) => ghostsOf(lock, excused))
   } catch (error) {
     if (performance.now() > endMs + ANSWER_MS) throw error
     return undefined
   }
 }
 
-function ghostsOf({ lock: key, holders, waiters }: LockInfo, killed: ReadonlySet<number>): Ghost[] {
+function ghostsOf({ lock: key, holders, waiters }: LockInfo, excused: Excused): Ghost[] {
   const all = [
     ...holders.map(({ claimId: claim, owner, remainingMs }) => ({
       key,
@@ -84,5 +89,5 @@ function ghostsOf({ lock: key, holders, waiters }: LockInfo, killed: ReadonlySet
       remainingMs: undefined,
     })),
   ]
-  return all.filter(({ pid }) => !killed.has(pid))
+  return all.filter(({ pid, claim }) => !excused.pids.has(pid) && !excused.claims.has(claim))
 }
