@@ -57,7 +57,6 @@ export const systemClock: Clock = {
       hold: (needed) => void (needed ? handle.ref() : handle.unref()),
     }
   },
-  atTickEnd: (work) => process.nextTick(work),
   afterTick: (work) => void setImmediate(work),
 }
 
@@ -82,7 +81,7 @@ function has(value: object | null, ...methods: readonly string[]): boolean {
 
 /** Returns the `atTickEnd` of any clock, for frequent calls. */
 export function atTickEndOf(clock: Clock): (work: () => void) => void {
-  return clock.atTickEnd?.bind(clock) ?? ((work) => process.nextTick(work))
+  return clock.atTickEnd?.bind(clock) ?? process.nextTick.bind(process)
 }
 
 /** Returns the `afterTick` of any clock, likewise. */

@@ -14,16 +14,15 @@ function makeBatches() {
   const queue = batchQueue({
     prefix: 'hf',
     oneLockACall: false,
-    subscriptions: { publishTo: () => 'PUBLISH channel' },
+    publishTo: 'PUBLISH channel',
     atTickEnd: (work) => void atTickEnd.push(work),
     afterTick: (work) => void afterTick.push(work),
-    run: (_script, keys, [, first = '']) => {
+    send: (_listener, _script, keys, [, first = '']) => {
       const verbs =
         first.length === 1
           ? first
           : [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
       calls.push(`${verbs} ${keys.map((key) => lockOf('hf', key)).join(' ')}`)
-      return new Promise(() => undefined)
     },
   })
   const add = (verb: Verb, lock: string): void => {
@@ -31,8 +30,7 @@ function makeBatches() {
       verb,
       claim: { lock, id: `${verb}${lock}`, ttlMs: 1000 },
       terms: NO_TERMS,
-      answered: () => undefined,
-      failed: () => undefined,
+      done: () => undefined,
     }
     queue.add(request)
   }

@@ -31,10 +31,10 @@ function makeStore() {
     get breaks() {
       return connection.breaks
     },
-    run: (_script, _keys, [, verb]) =>
-      new Promise((resolve) => void open.set(verb as Verb, resolve)),
+    send: (listener, _script, _keys, [, verb]) =>
+      void open.set(verb as Verb, (line) => listener.done(undefined, line)),
     subscriptions: () => ({
-      publishTo: () => 'PUBLISH channel',
+      publishTo: 'PUBLISH channel',
       join: () => ({ ready: undefined, leave: () => undefined }),
       close: () => undefined,
     }),

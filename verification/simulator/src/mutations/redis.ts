@@ -44,8 +44,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewal that failed is not taken for one that was done',
     edits: [
       inRedis(
-        'requests.js',
-        "{ outcome: 'unknown', cause: explain(error, this.claim.lock) }",
+        'renewal-round.js',
+        "{ outcome: 'unknown', cause: explain(caught, lock) }",
         "{ outcome: 'renewed' }",
       ),
     ],
@@ -54,9 +54,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redis-release-assumed',
     breaks: 'A withdrawal that failed is not taken for one that was done',
-    edits: [
-      inRedis('requests.js', 'this.failed = reject;', "this.failed = () => resolve('released');"),
-    ],
+    edits: [inRedis('store.js', 'reject(explain(caught, claim.lock))', "resolve('released')")],
     store: 'redis',
   },
   {

@@ -19,7 +19,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     breaks: 'A vote that a withdrawal will end renews no lease, though its attempt was refused',
     edits: [
       {
-        file: 'stores/redis/requests.js',
+        file: 'stores/redis/renewal-round.js',
         find: "result.outcome !== 'renewed' || !isGivenUp",
         replace: 'true',
       },

@@ -20,6 +20,16 @@ import { STORE_NAME } from './errors.js'
 import type { AdoptedByAnother, SealResult } from './redlock-seal.js'
 
 /**
+ * Returns the answer to one request as text.
+ * @throws what the script reports about this request.
+ */
+export function lineOf(reply: unknown): string {
+  const line = typeof reply === 'string' ? reply : textOf(reply)
+  if (line.startsWith('e ')) throw new Error(line.slice(2))
+  return line
+}
+
+/**
  * @param tokens how many tokens the attempt asked for
  * @throws LockUsageError (`LOCK_MISMATCH`) when the lock is in use as something else.
  */

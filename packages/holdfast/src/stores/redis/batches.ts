@@ -8,26 +8,27 @@
  * result of its own.
  */
 import { TickQueue } from '../../collections/tick-queue.js'
+import type { LockError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import { textOf } from './answers.js'
 import type { ClaimRef } from '../../store/contract.js'
-import type { RunScript } from './deployment.js'
-import { explain } from './errors.js'
+import type { SendScript } from './deployment.js'
 import { keyOf } from './keys.js'
-import type { Subscriptions } from './grant-inbox.js'
+import { explain } from './errors.js'
+import type { PublishTo } from './grant-inbox.js'
+import type { ReplyListener } from './resilient-caller.js'
 import { applyBatch } from './scripts.generated.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract, `s`: seal. */
 export type Verb = 'a' | 'r' | 'w' | 't' | 's'
 
-export interface BatchRequest {
+/** A request. It gets the reply of a call of its own, or its line of a reply to several. */
+export interface BatchRequest extends ReplyListener {
   readonly verb: Verb
   readonly claim: ClaimRef
   /** What the script needs besides the claim's id. Requests with equal terms share them. */
   readonly terms: EncodedTerms
-  answered(line: string): void
-  failed(error: unknown): void
 }
 
 /**
@@ -41,12 +42,11 @@ export interface BatchSettings {
   readonly prefix: string
   /** Whether a call may only concern the keys of one lock. */
   readonly oneLockACall: boolean
-  /** Where grants for waiters of this client are published. */
-  readonly subscriptions: Pick<Subscriptions, 'publishTo'>
+  readonly publishTo: PublishTo
   readonly atTickEnd: (work: () => void) => void
   /** Calls when what was sent in this tick has left the process. */
   readonly afterTick: (work: () => void) => void
-  readonly run: RunScript
+  readonly send: SendScript
 }
 
 /** Returns a queue whose requests leave together when their tick ends. */
@@ -65,7 +65,7 @@ class BatchSender {
   send(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
     if (requests.length === 1) {
-      void this.#sendOne(first)
+      this.#sendOne(first)
       return
     }
     let withdrawals = 0
@@ -94,40 +94,50 @@ class BatchSender {
 
   #sendAll(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
-    if (requests.length === 1) void this.#sendOne(first)
+    if (requests.length === 1) this.#sendOne(first)
     else if (!this.#settings.oneLockACall) this.#sendTogether(requests)
     else for (const group of byLock(requests)) this.#sendTogether(group)
   }
 
   /** Without JSON: a text to decode would be most of what one request costs the script. */
-  async #sendOne(request: BatchRequest): Promise<void> {
+  #sendOne(request: BatchRequest): void {
     const { verb, terms, claim } = request
-    const { prefix, subscriptions, run } = this.#settings
-    const key = keyOf(prefix, claim.lock)
-    const publishTo = subscriptions.publishTo(claim.lock)
-    let reply: unknown
-    try {
-      reply = await run(
-        applyBatch,
-        [key],
-        [publishTo, verb, terms.text, claim.id, ...terms.fastArgs],
-      )
-    } catch (error) {
-      request.failed(explain(error, claim.lock))
-      return
-    }
-    answer(request, reply)
+    const { prefix, publishTo, send } = this.#settings
+    const channel = typeof publishTo === 'string' ? publishTo : publishTo(claim.lock)
+    const args = [channel, verb, terms.text, claim.id, ...terms.fastArgs]
+    send(request, applyBatch, [keyOf(prefix, claim.lock)], args)
   }
 
   #sendTogether(requests: readonly BatchRequest[]): void {
     const [first] = requests as readonly [BatchRequest]
-    const { prefix, subscriptions, run } = this.#settings
+    const { prefix, publishTo, send } = this.#settings
+    const channel = typeof publishTo === 'string' ? publishTo : publishTo(first.claim.lock)
     const keys = requests.map(({ claim }) => keyOf(prefix, claim.lock))
-    run(applyBatch, keys, [subscriptions.publishTo(first.claim.lock), ...payloadOf(requests)])
-      .then((reply) => distribute(requests, textOf(reply).split('\n')))
-      .catch((error: unknown) => {
-        for (const request of requests) request.failed(explain(error, request.claim.lock))
-      })
+    send(new BatchListener(requests), applyBatch, keys, [channel, ...payloadOf(requests)])
+  }
+}
+
+/** Hands the reply to several requests to each of them. */
+class BatchListener implements ReplyListener {
+  readonly #requests: readonly BatchRequest[]
+
+  constructor(requests: readonly BatchRequest[]) {
+    this.#requests = requests
+  }
+
+  done(error: LockError | undefined, reply?: unknown): void {
+    const requests = this.#requests
+    let lines: readonly string[]
+    try {
+      if (error !== undefined) throw error
+      lines = textOf(reply).split('\n')
+      invariant(lines.length === requests.length, 'a script answers each request of its call')
+    } catch (caught) {
+      for (const request of requests) request.done(explain(caught))
+      return
+    }
+    let index = 0
+    for (const request of requests) request.done(undefined, lines[index++])
   }
 }
 
@@ -153,20 +163,4 @@ function payloadOf(requests: readonly BatchRequest[]): string[] {
     list.push(verb, index, claim.id)
   }
   return [JSON.stringify(list), ...texts]
-}
-
-function distribute(requests: readonly BatchRequest[], lines: readonly string[]): void {
-  invariant(lines.length === requests.length, 'a script answers each request of its call')
-  let index = 0
-  for (const request of requests) answer(request, lines[index++])
-}
-
-function answer(request: BatchRequest, reply: unknown): void {
-  try {
-    const line = typeof reply === 'string' ? reply : textOf(reply)
-    if (line.startsWith('e ')) request.failed(explain(new Error(line.slice(2)), request.claim.lock))
-    else request.answered(line)
-  } catch (error) {
-    request.failed(explain(error, request.claim.lock))
-  }
 }

@@ -9,9 +9,9 @@ import type { MessageListener, Subscription, Subscriptions } from './grant-inbox
 const LISTENING: Subscription = { ready: undefined, leave: () => undefined }
 
 export class OneChannel implements Subscriptions {
+  readonly publishTo: string
   readonly #transport: Transport
   readonly #name: string
-  readonly #publishTo: string
   readonly #listener: MessageListener
   readonly #readiness = new Readiness()
   #connection: ChannelConnection | undefined
@@ -21,12 +21,8 @@ export class OneChannel implements Subscriptions {
   constructor(transport: Transport, name: string, listener: MessageListener) {
     this.#transport = transport
     this.#name = name
-    this.#publishTo = `PUBLISH ${name}`
+    this.publishTo = `PUBLISH ${name}`
     this.#listener = listener
-  }
-
-  publishTo(): string {
-    return this.#publishTo
   }
 
   join(): Subscription {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../clock/clock.js'
 import { keyOf, withHelpers } from './keys.js'
-import { ResilientCaller } from './resilient-caller.js'
+import { ResilientCaller, type ReplyListener } from './resilient-caller.js'
 import { OneChannel } from './channel.js'
 import { Channels } from './cluster/channels.js'
 import { Refusal, type Send } from './cluster/member.js'
@@ -17,11 +17,16 @@ import { scanKeys } from './inspect.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 import type { MessageListener, Subscriptions } from './grant-inbox.js'
 
-export type RunScript = (
-  script: Script,
-  keys: readonly string[],
-  args: readonly string[],
-) => Promise<unknown>
+type ScriptCall = [script: Script, keys: readonly string[], args: readonly string[]]
+
+export type RunScript = (...call: ScriptCall) => Promise<unknown>
+/** Runs a script without a promise: each request of a process would have to wait for one more. */
+export type SendScript = (listener: ReplyListener, ...call: ScriptCall) => void
+
+/** A caller of the server, as it sends scripts. */
+interface ScriptSender {
+  send(run: Transport['run'], listener: ReplyListener, ...call: ScriptCall): void
+}
 
 export interface Deployment {
   /** The client's own prefix, which stands before every key. */
@@ -39,8 +44,10 @@ export interface Deployment {
    * Runs a script. The keys come without the client's prefix. Rejects with a typed error, in time.
    */
   readonly run: RunScript
-  /** Likewise, and rejects with `NOT_REPLICATED` when too few replicas have what it wrote. */
-  readonly runReplicated: RunScript
+  /** Likewise, for a listener. */
+  readonly send: SendScript
+  /** Likewise, and fails with `NOT_REPLICATED` when too few replicas have what it wrote. */
+  readonly sendReplicated: SendScript
   /** All keys that fit a pattern, complete; some may come twice. */
   findKeys(pattern: string): Promise<string[]>
   /** @param clientId distinguishes the channels of this client from those of others */
@@ -63,14 +70,16 @@ export function oneServer(
     clock,
     onLost: () => void (deployment.breaks += 1),
   })
+  const scripts: ScriptSender = caller
   const deployment: Deployment = {
     breaks: 0,
     keyPrefix: transport.keyPrefix,
     oneLockACall: false,
     publish: 'PUBLISH',
-    run: caller.run.bind(caller),
-    runReplicated: (script, keys, args) =>
-      caller.call((by) => replicated.run(by, script, keys, args)),
+    run: (...call) => caller.call(transport.run, ...call),
+    send: scripts.send.bind(caller, transport.run),
+    sendReplicated: (listener, ...call) =>
+      caller.send((by) => replicated.run(by, ...call), listener),
     findKeys: (pattern) =>
       scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
     subscriptions: (prefix, clientId, listener) =>
@@ -107,15 +116,20 @@ export function cluster(
     const all = withHelpers(keys.map((key) => keyPrefix + key))
     return router.call(slotOf(all[0] ?? ''), (ways, by) => send(all, ways, by))
   }
+  const run: RunScript = (script, keys, args) =>
+    call(keys, (all, { transport }, by) => transport.run(by, script, all, args))
   const deployment: Deployment = {
     breaks: 0,
     keyPrefix,
     oneLockACall: true,
     publish: 'SPUBLISH',
-    run: (script, keys, args) =>
-      call(keys, (all, { transport }, by) => transport.run(by, script, all, args)),
-    runReplicated: (script, keys, args) =>
-      call(keys, (all, { replicated }, by) => replicated.run(by, script, all, args)),
+    run,
+    send: (listener, ...script) => report(run(...script), listener),
+    sendReplicated: (listener, script, keys, args) =>
+      report(
+        call(keys, (all, { replicated }, by) => replicated.run(by, script, all, args)),
+        listener,
+      ),
     findKeys: (pattern) => findKeysOfMembers(router, pattern),
     subscriptions: (prefix, clientId, listener) =>
       new Channels(
@@ -139,4 +153,11 @@ async function findKeysOfMembers(router: Router, pattern: string): Promise<strin
     }),
   )
   return (await Promise.all(found)).flat()
+}
+
+function report(reply: Promise<unknown>, listener: ReplyListener): void {
+  reply.then(
+    (value) => listener.done(undefined, value),
+    (error: unknown) => listener.done(explain(error)),
+  )
 }

@@ -13,9 +13,14 @@ export interface MessageListener {
   missed(lock?: string): void
 }
 
+/**
+ * The command and the channel with which scripts publish grants to this client: the same for all
+ * locks, or made for each.
+ */
+export type PublishTo = string | ((lock: string) => string)
+
 export interface Subscriptions {
-  /** The command and the channel with which scripts publish grants of this lock to this client. */
-  publishTo(lock: string): string
+  readonly publishTo: PublishTo
   /** Listens for grants of this lock, until every subscription to it is left. */
   join(lock: string): Subscription
   close(): void

@@ -11,7 +11,6 @@ import { type LockError } from '../../errors.js'
 import { storeClosed } from '../../store/errors.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
-import type { Script } from './scripts.generated.js'
 import type { ScriptForm, Transport } from './transports/transport.js'
 
 /** How long a connection that was good may be away before calls fail, by default. */
@@ -21,9 +20,15 @@ const RESENDS = 3
 /** How often to look for calls that have had no answer for too long. */
 const SWEEPS_PER_TIMEOUT = 4
 
+/** Hears how a call ended. */
+export interface ReplyListener<T = unknown> {
+  /** Called once. The error is undefined when there is a reply. */
+  done(error: LockError | undefined, reply?: T): void
+}
+
 interface OpenCall {
   readonly sentMs: number
-  reject(error: unknown): void
+  readonly listener: ReplyListener<never>
 }
 
 interface Resendable<A extends readonly unknown[], T> {
@@ -82,11 +87,6 @@ export class ResilientCaller {
     })
   }
 
-  /** Runs a script on the server: see `call`. */
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.call(this.#transport.run, script, keys, args)
-  }
-
   /**
    * Calls the server. Rejects with a typed error, at the latest after the timeout.
    * @param send sends the call; with the script in full when the server does not know it yet
@@ -96,26 +96,36 @@ export class ResilientCaller {
     send: (by: ScriptForm, ...args: A) => Promise<T>,
     ...args: A
   ): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const refusal = this.#closed ?? (this.#down && this.#refusal())
-      if (refusal) {
-        reject(refusal)
-        return
+    return new Promise((resolve, reject) => {
+      const done = (error: LockError | undefined, reply?: T): void => {
+        if (error === undefined) resolve(reply as T)
+        else reject(error)
       }
-      const call: OpenCall = { sentMs: this.#clock.monotonicMs(), reject }
-      const entry = this.#calls.add(call)
-      this.#sweep ??= this.#startSweep()
-      const finish = (value: T): void => {
-        this.#calls.delete(entry)
-        resolve(value)
-      }
-      const losses = this.#losses
-      // Nearly every call succeeds: what is done about the others is kept out of its way.
-      send('hash', ...args).then(finish, (error: unknown) => {
-        this.#sendAgain({ send, args, entry, losses }, error).then(finish, (last: unknown) => {
-          this.#calls.delete(entry)
-          reject(explain(last))
-        })
+      this.send(send, { done }, ...args)
+    })
+  }
+
+  /** Likewise, for a listener. */
+  send<A extends readonly unknown[], T>(
+    send: (by: ScriptForm, ...args: A) => Promise<T>,
+    listener: ReplyListener<T>,
+    ...args: A
+  ): void {
+    const refusal = this.#closed ?? (this.#down && this.#refusal())
+    if (refusal) {
+      listener.done(refusal)
+      return
+    }
+    const entry = this.#calls.add({ sentMs: this.#clock.monotonicMs(), listener })
+    this.#sweep ??= this.#startSweep()
+    const finish = (reply: T): void => {
+      if (this.#calls.delete(entry)) listener.done(undefined, reply)
+    }
+    const losses = this.#losses
+    // Nearly every call succeeds: what is done about the others is kept out of its way.
+    send('hash', ...args).then(finish, (error: unknown) => {
+      this.#sendAgain({ send, args, entry, losses }, error).then(finish, (last: unknown) => {
+        if (this.#calls.delete(entry)) listener.done(explain(last))
       })
     })
   }
@@ -210,8 +220,8 @@ export class ResilientCaller {
     this.#readyWaiters.clear()
   }
 
-  #failAll(error: unknown): void {
-    for (let call = this.#calls.shift(); call; call = this.#calls.shift()) call.reject(error)
+  #failAll(error: LockError): void {
+    for (let call = this.#calls.shift(); call; call = this.#calls.shift()) call.listener.done(error)
   }
 
   /** A server that is stopped, or a network that swallows everything, breaks no connection. */
@@ -223,7 +233,8 @@ export class ResilientCaller {
         for (let call = this.#calls.first; call; call = this.#calls.first) {
           if (call.value.sentMs > oldestMs) break
           this.#calls.delete(call)
-          call.value.reject(explain(new Error(`No answer within ${this.#requestTimeoutMs} ms`)))
+          const error = new Error(`No answer within ${this.#requestTimeoutMs} ms`)
+          call.value.listener.done(explain(error))
         }
         this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
       },

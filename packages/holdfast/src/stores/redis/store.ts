@@ -4,6 +4,7 @@
  */
 import { afterTickOf, atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
 import type { TickQueue } from '../../collections/tick-queue.js'
+import type { LockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AdoptResult,
@@ -14,7 +15,6 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
-  LockInfo,
   RenewalListener,
   RenewResult,
   StealOptions,
@@ -25,23 +25,22 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { readAdoption, readSeal, textOf } from './answers.js'
-import { batchQueue, type BatchRequest } from './batches.js'
+import { AdminCalls } from './admin-calls.js'
+import {
+  isRefusal,
+  lineOf,
+  readAdoption,
+  readAttempt,
+  readSeal,
+  readWithdrawal,
+  textOf,
+} from './answers.js'
+import { batchQueue, type BatchRequest, type Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, inDoubt, STORE_NAME } from './errors.js'
-import { describeLocks, listLocks } from './inspect.js'
-import { keyOf } from './keys.js'
-import {
-  PendingAttempt,
-  PendingLine,
-  PendingRenewal,
-  PendingWithdrawal,
-  RenewalRound,
-  type AttemptContext,
-} from './requests.js'
-import { admin } from './scripts.generated.js'
+import { PendingRenewal, RenewalRound } from './renewal-round.js'
 import type { AdoptedByAnother, SealedRenewal, SealResult } from './redlock-seal.js'
-import { NO_TERMS, TermsEncoder } from './terms-encoder.js'
+import { NO_TERMS, TermsEncoder, type EncodedTerms } from './terms-encoder.js'
 import { LateRequests } from './late-requests.js'
 import { GrantInbox } from './grant-inbox.js'
 
@@ -78,50 +77,69 @@ export interface RedisStoreSettings extends Pick<RedisSettings, 'prefix' | 'cloc
 export class RedisStore implements Store {
   readonly name = STORE_NAME
   readonly traits = TRAITS
-  readonly #prefix: string
   readonly #deployment: Deployment
+  readonly #admin: AdminCalls
   readonly #inbox: GrantInbox
   readonly #requests: TickQueue<BatchRequest>
   /** For what counts only when replicas have it, if there is such a thing. */
   #replicated: TickQueue<BatchRequest> | undefined
   readonly #lateRequests: LateRequests
   readonly #encoder = new TermsEncoder()
-  readonly #attempts: AttemptContext
 
   constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
-    this.#prefix = prefix
     this.#deployment = deployment
+    this.#admin = new AdminCalls(deployment, prefix)
     this.#lateRequests = new LateRequests(clock)
-    const inbox = new GrantInbox(
+    this.#inbox = new GrantInbox(
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
       clock,
     )
-    this.#inbox = inbox
-    this.#attempts = {
-      deployment,
-      inbox,
-      lateRequests: this.#lateRequests,
-      withdraw: (claim) => this.withdraw(claim),
-    }
     const settings = {
       prefix,
       oneLockACall: deployment.oneLockACall,
-      subscriptions: inbox.subscriptions,
+      publishTo: this.#inbox.subscriptions.publishTo,
       atTickEnd: atTickEndOf(clock),
       afterTick: afterTickOf(clock),
     }
-    const { run, runReplicated } = deployment
-    this.#requests = batchQueue({ ...settings, run })
-    if (replicated) this.#replicated = batchQueue({ ...settings, run: runReplicated })
+    const { send, sendReplicated } = deployment
+    this.#requests = batchQueue({ ...settings, send })
+    if (replicated) this.#replicated = batchQueue({ ...settings, send: sendReplicated })
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
     if (this.#lateRequests.givenUp.has(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
+    const { breaks } = this.#deployment
     const terms = this.#encoder.attempt(claim, enqueue, tokens)
+    this.#inbox.attemptSent(claim.id)
     const answer = new Promise<AttemptResult>((resolve, reject) => {
-      this.#requests.add(new PendingAttempt(this.#attempts, claim, terms, tokens, resolve, reject))
+      const done = (error: LockError | undefined, reply: unknown): void => {
+        this.#inbox.attemptAnswered(claim.id)
+        try {
+          if (error !== undefined) throw error
+          const line = lineOf(reply)
+          if (this.#deployment.breaks !== breaks) this.#noteSentTwice(claim, line)
+          resolve(readAttempt(line, claim, tokens))
+        } catch (caught) {
+          const failure = explain(caught, claim.lock)
+          if (failure.code === 'STORE_UNAVAILABLE') this.#lateRequests.add(claim)
+          reject(failure)
+        }
+      }
+      this.#requests.add({ verb: 'a', claim, terms, done })
     })
     return this.#replicated ? this.#confirmed(claim, answer) : answer
+  }
+
+  /**
+   * Notes that a connection broke while an attempt was in flight. The client library may have sent
+   * the attempt twice, if the store did not.
+   */
+  #noteSentTwice(claim: Claim, line: string): void {
+    this.#lateRequests.add(claim)
+    // Its caller does not withdraw a claim that was refused. The first arrival may come last, when
+    // the lock is free.
+    if (isRefusal(line))
+      void this.#lateRequests.withdrawInBackground(claim, () => this.withdraw(claim))
   }
 
   /** Makes one promise for all of them: a process may hold ten thousand leases. */
@@ -164,9 +182,25 @@ export class RedisStore implements Store {
     // remember the withdrawal until it has arrived.
     const firm = this.#inbox.hasAttemptInFlight(id) || this.#lateRequests.has(id)
     const terms = this.#encoder.withdrawal(ttlMs, firm)
-    const lateRequests = firm ? this.#lateRequests : undefined
+    if (!firm) return this.#ask('w', claim, terms, readWithdrawal)
+    return this.#ask('w', claim, terms, (line) => {
+      this.#lateRequests.resolve(id)
+      return readWithdrawal(line)
+    })
+  }
+
+  /** Sends a request with the others of this tick. Resolves to its answer as `read` returns it. */
+  #ask<T>(verb: Verb, claim: ClaimRef, terms: EncodedTerms, read: (line: string) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#requests.add(new PendingWithdrawal(claim, terms, lateRequests, resolve, reject))
+      const done = (error: LockError | undefined, reply: unknown): void => {
+        try {
+          if (error !== undefined) throw error
+          resolve(read(lineOf(reply)))
+        } catch (caught) {
+          reject(explain(caught, claim.lock))
+        }
+      }
+      this.#requests.add({ verb, claim, terms, done })
     })
   }
 
@@ -180,9 +214,7 @@ export class RedisStore implements Store {
     if (this.#lateRequests.has(claim.id)) throw inDoubt(claim.lock)
     const { breaks } = this.#deployment
     try {
-      await new Promise((resolve, reject) => {
-        this.#requests.add(new PendingLine('t', claim, NO_TERMS, resolve, reject))
-      })
+      await this.#ask('t', claim, NO_TERMS, String)
     } catch (error) {
       // The withdrawal that follows has to refuse the claim for as long as this request may arrive.
       this.#lateRequests.add(claim)
@@ -198,15 +230,11 @@ export class RedisStore implements Store {
    * servers. May be repeated, and may arrive late: it never makes a grant.
    */
   seal(claim: ClaimRef, token: bigint): Promise<SealResult> {
-    return new Promise((resolve, reject) => {
-      const terms = this.#encoder.seal(token)
-      const answered = (line: string): void => resolve(readSeal(line))
-      this.#requests.add(new PendingLine('s', claim, terms, answered, reject))
-    })
+    return this.#ask('s', claim, this.#encoder.seal(token), readSeal)
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
-    const reply = await this.#admin(claim.lock, 'downgrade', claim.id)
+    const reply = await this.#admin.call(claim.lock, 'downgrade', claim.id)
     return textOf(reply) === '1'
   }
 
@@ -229,7 +257,7 @@ export class RedisStore implements Store {
     this.#inbox.attemptSent(to.id)
     try {
       const words = [from.id, String(from.ttlMs), String(token), to.id, String(to.ttlMs)]
-      const reply = await this.#admin(to.lock, 'adopt', ...words, JSON.stringify(to.owner))
+      const reply = await this.#admin.call(to.lock, 'adopt', ...words, JSON.stringify(to.owner))
       return readAdoption(textOf(reply), to)
     } catch (error) {
       this.#lateRequests.add(to)
@@ -247,63 +275,17 @@ export class RedisStore implements Store {
     return this.#inbox.watch(claim, this.#replicated ? () => wake() : wake)
   }
 
-  /**
-   * Asks for the last token first: a steal that is sent again after a connection broke must not end
-   * a later grant.
-   */
-  async steal(lock: string, { now, reason }: StealOptions): Promise<StealResult> {
-    const lastToken = await this.#lastToken(lock)
-    if (lastToken === undefined) return { holders: 0, freeInMs: 0 }
-    const text = reason === undefined ? '' : JSON.stringify(reason)
-    const words = ['steal', now ? '1' : '0', text, String(lastToken)]
-    const [holders, freeInMs] = (await this.#admin(lock, ...words)) as unknown[]
-    return { holders: Number(textOf(holders)), freeInMs: Number(textOf(freeInMs)) }
+  steal(lock: string, options: StealOptions): Promise<StealResult> {
+    return this.#admin.steal(lock, options)
   }
 
-  async inspect(query: InspectQuery): Promise<InspectPage> {
-    if ('lock' in query) return { locks: await this.#describe([query.lock]), cursor: undefined }
-    return listLocks(query, this.#prefix, {
-      describe: (locks) => this.#describe(locks),
-      keyPrefix: this.#deployment.keyPrefix,
-      findKeys: (pattern) => this.#deployment.findKeys(pattern),
-    })
+  inspect(query: InspectQuery): Promise<InspectPage> {
+    return this.#admin.inspect(query)
   }
 
   close(): void {
     this.#lateRequests.close()
     this.#inbox.close()
     this.#deployment.close()
-  }
-
-  /** Resolves to undefined for an idle lock. */
-  async #lastToken(lock: string): Promise<bigint | undefined> {
-    try {
-      const [info] = await this.#describe([lock])
-      return info?.lastToken
-    } catch (error) {
-      throw explain(error, lock)
-    }
-  }
-
-  async #describe(locks: readonly string[]): Promise<LockInfo[]> {
-    if (this.#deployment.oneLockACall && locks.length > 1) {
-      return (await Promise.all(locks.map((lock) => this.#describe([lock])))).flat()
-    }
-    return describeLocks(locks, (names) => {
-      const keys = names.map((name) => keyOf(this.#prefix, name))
-      return this.#run(keys, 'describe', String(keys.length))
-    })
-  }
-
-  async #admin(lock: string, ...args: string[]): Promise<unknown> {
-    try {
-      return await this.#run([keyOf(this.#prefix, lock)], ...args)
-    } catch (error) {
-      throw explain(error, lock)
-    }
-  }
-
-  #run(keys: readonly string[], ...args: string[]): Promise<unknown> {
-    return this.#deployment.run(admin, keys, [this.#deployment.publish, ...args])
   }
 }

@@ -47,6 +47,7 @@ interface ShardSubscriber {
 }
 
 export class Channels implements Subscriptions {
+  readonly publishTo = (lock: string): string => `SPUBLISH ${this.#nameOf(lock)}`
   readonly #router: Router
   readonly #listener: MessageListener
   readonly #nameOf: (lock: string) => string
@@ -66,10 +67,6 @@ export class Channels implements Subscriptions {
     this.#nameOf = nameOf
     this.#slotOf = slotOf
     router.onChange = () => this.#followSlots()
-  }
-
-  publishTo(lock: string): string {
-    return `SPUBLISH ${this.#nameOf(lock)}`
   }
 
   join(lock: string): Subscription {

@@ -1,0 +1,79 @@
+/** The calls of `scripts/admin.lua`, one at a time: what operators ask, and what is rare. */
+import type {
+  InspectPage,
+  InspectQuery,
+  LockInfo,
+  StealOptions,
+  StealResult,
+} from '../../store/contract.js'
+import { textOf } from './answers.js'
+import type { Deployment } from './deployment.js'
+import { explain } from './errors.js'
+import { describeLocks, listLocks } from './inspect.js'
+import { keyOf } from './keys.js'
+import { admin } from './scripts.generated.js'
+
+export class AdminCalls {
+  readonly #deployment: Deployment
+  readonly #prefix: string
+
+  constructor(deployment: Deployment, prefix: string) {
+    this.#deployment = deployment
+    this.#prefix = prefix
+  }
+
+  /** @throws LockError about this lock. */
+  async call(lock: string, ...args: string[]): Promise<unknown> {
+    try {
+      return await this.#run([keyOf(this.#prefix, lock)], ...args)
+    } catch (error) {
+      throw explain(error, lock)
+    }
+  }
+
+  /**
+   * Asks for the last token first: a steal that is sent again after a connection broke must not end
+   * a later grant.
+   */
+  async steal(lock: string, { now, reason }: StealOptions): Promise<StealResult> {
+    const lastToken = await this.#lastToken(lock)
+    if (lastToken === undefined) return { holders: 0, freeInMs: 0 }
+    const text = reason === undefined ? '' : JSON.stringify(reason)
+    const words = ['steal', now ? '1' : '0', text, String(lastToken)]
+    const [holders, freeInMs] = (await this.call(lock, ...words)) as unknown[]
+    return { holders: Number(textOf(holders)), freeInMs: Number(textOf(freeInMs)) }
+  }
+
+  async inspect(query: InspectQuery): Promise<InspectPage> {
+    if ('lock' in query) return { locks: await this.#describe([query.lock]), cursor: undefined }
+    return listLocks(query, this.#prefix, {
+      describe: (locks) => this.#describe(locks),
+      keyPrefix: this.#deployment.keyPrefix,
+      findKeys: (pattern) => this.#deployment.findKeys(pattern),
+    })
+  }
+
+  /** Resolves to undefined for an idle lock. */
+  async #lastToken(lock: string): Promise<bigint | undefined> {
+    try {
+      const [info] = await this.#describe([lock])
+      return info?.lastToken
+    } catch (error) {
+      throw explain(error, lock)
+    }
+  }
+
+  async #describe(locks: readonly string[]): Promise<LockInfo[]> {
+    if (this.#deployment.oneLockACall && locks.length > 1) {
+      return (await Promise.all(locks.map((lock) => this.#describe([lock])))).flat()
+    }
+    return describeLocks(locks, (names) => {
+      const keys = names.map((name) => keyOf(this.#prefix, name))
+      return this.#run(keys, 'describe', String(keys.length))
+    })
+  }
+
+  #run(keys: readonly string[], ...args: string[]): Promise<unknown> {
+    return this.#deployment.run(admin, keys, [this.#deployment.publish, ...args])
+  }
+}
