@@ -5,29 +5,26 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 
 const contexts = new AsyncLocalStorage<object | undefined>()
-// AsyncLocalStorage slows every promise of the process on Node 20, so it stays unused until the
-// first value.
-let isUsed = false
-
-/** Whether any context ever had a value. */
-export function hasContexts(): boolean {
-  return isUsed
-}
+/**
+ * Whether any context ever had a value. AsyncLocalStorage slows every promise of the process on
+ * Node 20, so it stays unused until the first value.
+ */
+export let hasContexts = false
 
 /** Returns the value of the current context. */
 export function contextValue(): object | undefined {
-  return isUsed ? contexts.getStore() : undefined
+  return hasContexts ? contexts.getStore() : undefined
 }
 
 /** Runs `work` in a context with this value. */
 export function runWithValue<T>(value: object, work: () => T): T {
-  isUsed = true
+  hasContexts = true
   return contexts.run(value, work)
 }
 
 /** Runs `work` in a fresh context without a value: what it acquires waits like any other caller. */
 export function detached<T>(work: () => T): T {
-  return isUsed ? contexts.run(undefined, work) : work()
+  return hasContexts ? contexts.run(undefined, work) : work()
 }
 
 /**

@@ -68,17 +68,19 @@ export class Acquirer {
 
   /** Waits for a lease. Without a promise where the store grants it in the same tick. */
   acquire(options?: AcquireOptions): HeldLease | Promise<HeldLease> {
-    this.#client.runtime.assertOpen(this.#template.lock)
+    const { runtime } = this.#client
+    if (runtime.closed) throw runtime.lateCallError(this.#template.lock)
     const limits =
       options === undefined ? this.#client.waitLimits : this.#limits('acquire', options)
     // Before the first run of the process no context holds a lock.
-    if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
+    if (hasContexts) refuseSelfDeadlock(this.#client, this.#template)
     return (options === undefined ? this : this.#withTerms(options)).#acquire(limits)
   }
 
   /** Waits up to `waitMs`, by default for one attempt. A busy lock is a value, not an error. */
   async tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
-    this.#client.runtime.assertOpen(this.#template.lock)
+    const { runtime } = this.#client
+    if (runtime.closed) throw runtime.lateCallError(this.#template.lock)
     const limits =
       options === undefined ? ONE_ATTEMPT : this.#limits('tryAcquire', options, ONE_ATTEMPT)
     const acquirer = options === undefined ? this : this.#withTerms(options)
@@ -87,7 +89,7 @@ export class Acquirer {
       const isReady = !lease || acquirer.#settings.abortBeforeMs === 0
       return isReady || (await acquirer.#abortsEarly(lease)) ? lease : undefined
     }
-    if (hasContexts()) refuseSelfDeadlock(this.#client, this.#template)
+    if (hasContexts) refuseSelfDeadlock(this.#client, this.#template)
     try {
       return await acquirer.#acquire({ ...limits, isTry: true })
     } catch (reason) {
@@ -137,7 +139,8 @@ export class Acquirer {
         lock: this.#template.lock,
       })
     }
-    this.#client.runtime.assertOpen(this.#template.lock)
+    const { runtime } = this.#client
+    if (runtime.closed) throw runtime.lateCallError(this.#template.lock)
     const limits = options === undefined ? this.#client.waitLimits : this.#limits('run', options)
     const acquirer = options === undefined ? this : this.#withTerms(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
@@ -205,7 +208,7 @@ export class Acquirer {
     if (!isWhole) return this.#acquireWhole(limits)
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.runtime.clock.monotonicMs()
-    const frame = hasContexts() ? currentFrame() : undefined
+    const frame = hasContexts ? currentFrame() : undefined
     if (frame) {
       const { weight, capacity } = this.#template
       limits = { ...limits, nested: { frame, weight, capacity } }

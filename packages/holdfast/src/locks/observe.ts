@@ -23,7 +23,7 @@ export async function* observeLeaders(
   let seen: string | undefined | null = null
   for (;;) {
     signal?.throwIfAborted()
-    runtime.assertOpen(lock)
+    if (runtime.closed) throw runtime.lateCallError(lock)
     try {
       const [leader] = await holders()
       if (leader?.claimId !== seen) {

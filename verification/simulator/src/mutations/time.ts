@@ -1,7 +1,7 @@
 /** Mutations of when a lease ends, and of how its holder learns it. */
 import type { Mutation } from './mutation.js'
 
-const NOW_IN_CLAIM = 'this.#services.runtime.clock.monotonicMs()'
+const NOW_IN_CLAIM = 'this.services.runtime.clock.monotonicMs()'
 
 export const TIME_MUTATIONS: readonly Mutation[] = [
   {
@@ -42,8 +42,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'termsOfFoundGrant(result, sent, ',
-        replace: `termsOfFoundGrant(result, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
+        find: 'termsOfFoundGrant(answer, sent, ',
+        replace: `termsOfFoundGrant(answer, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
       },
       {
         file: 'lease/claim/pending-claim.js',
@@ -69,7 +69,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'result.alreadyGranted',
+        find: 'answer.alreadyGranted',
         replace: 'false',
       },
     ],
@@ -80,8 +80,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'this.#grant(terms);',
-        replace: `this.#grant({ ...terms, baseMs: ${NOW_IN_CLAIM} });`,
+        find: 'this.grant(terms);',
+        replace: `this.grant({ ...terms, baseMs: ${NOW_IN_CLAIM} });`,
       },
     ],
   },

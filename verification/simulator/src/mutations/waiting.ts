@@ -26,7 +26,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'if (this.#terms.enqueue && isRetryable(error)) {',
+        find: 'if (this.terms.enqueue && isRetryable(error)) {',
         replace: 'if (this.waitedMs !== undefined && isRetryable(error)) {',
       },
     ],
@@ -37,9 +37,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'this.#send(true);',
-        replace:
-          '(this.#claim = this.#services.runtime.newClaim(this.#template)) && this.#send(true);',
+        find: 'this.send(true);',
+        replace: '(this.claim = this.services.runtime.newClaim(this.template)) && this.send(true);',
       },
     ],
   },
@@ -49,8 +48,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'this.#end();\n        withdrawals.inBackground(this.#claim);\n        this.#listener.done(undefined, error);',
-        replace: 'this.#end();\n        this.#listener.done(undefined, error);',
+        find: 'this.end();\n        withdrawals.inBackground(this.claim);\n        this.listener.done(undefined, error);',
+        replace: 'this.end();\n        this.listener.done(undefined, error);',
       },
     ],
     scenario: 'unanswered-attempt',
@@ -61,7 +60,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'if (wasSent)\n            this.#services.withdrawals.inBackground(this.#claim);',
+        find: 'if (wasSent)\n            this.services.withdrawals.inBackground(this.claim);',
         replace: '',
       },
     ],

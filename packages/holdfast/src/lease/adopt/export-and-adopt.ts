@@ -67,7 +67,7 @@ export async function adoptHandle(
   renews: boolean,
   text: unknown,
 ): Promise<Grant> {
-  runtime.assertOpen(template.lock)
+  if (runtime.closed) throw runtime.lateCallError(template.lock)
   assertAdopts(runtime, template.lock)
   const handle = handleFor(runtime, text)
   if (handle.lock !== template.lock) {
@@ -114,7 +114,7 @@ function grantOf(
  */
 export async function renewHandle({ runtime }: Services, text: unknown): Promise<void> {
   const { lock, claimId: id, ttlMs } = handleFor(runtime, text)
-  runtime.assertOpen(lock)
+  if (runtime.closed) throw runtime.lateCallError(lock)
   assertAdopts(runtime, lock)
   const renewal = { lock, id, ttlMs, owner: runtime.owner }
   const [result] = await runtime.store.renew([renewal])
@@ -129,7 +129,7 @@ export async function releaseHandle(
   text: unknown,
 ): Promise<'released' | 'lost'> {
   const handle = handleFor(runtime, text)
-  runtime.assertOpen(handle.lock)
+  if (runtime.closed) throw runtime.lateCallError(handle.lock)
   assertAdopts(runtime, handle.lock)
   const claim = { ...claimOf(handle), heartbeatMs: handle.ttlMs, owner: runtime.owner }
   const nowMs = runtime.clock.monotonicMs()

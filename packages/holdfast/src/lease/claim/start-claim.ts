@@ -44,9 +44,11 @@ export function startClaim(
   }
   const sent = { claim, sentMs, offsetMs }
   if ('then' in answer || answer.outcome !== 'granted' || answer.alreadyGranted) {
-    const pending = new PendingClaim(services, template, terms, listener, claim)
+    const pending = new PendingClaim(services, template, terms, listener, claim, sent)
     if (release) pending.behind = release
-    return pending.follow(sent, answer)
+    pending.take(sent, answer)
+    // A store that answers at once may have ended the claim.
+    return 'then' in answer || !pending.isOver ? pending : undefined
   }
   if (channels.attempted.hasSubscribers) announceAttempt(runtime, sent, answer)
   const { token, tokens, ttlMs } = answer

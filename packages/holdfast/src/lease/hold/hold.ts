@@ -8,12 +8,11 @@ import { invariant } from '../../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import { announceLoss, announceRelease } from '../runtime/announcements.js'
-import { EarlyAbort } from './early-abort.js'
+import { EndListeners } from './end-listeners.js'
 import { channels } from '../runtime/events.js'
 import type { Enterable } from '../nesting/run-frames.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
-import { LeaseSignal } from './lease-signal.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from '../services.js'
 import { WeakLease, type Forgettable } from './forgotten-leases.js'
@@ -24,30 +23,28 @@ export interface GrantReturner {
   returnGrant(grant: Grant, nowMs: number): ReleaseOutcome
 }
 
+/** Leaves the error of a release to the caller of `release`, which gets it as well. */
+function leaveToCaller(): void {}
+
 export class Hold implements Forgettable, Enterable {
-  readonly token: bigint
-  readonly endsMs: number
-  protected readonly services: Services
-  protected readonly grant: Grant
-  #place: Place<OpenLease>
-  readonly #returner: GrantReturner
-  readonly #startedMs: number
-  #maxHold: DeadlineTimer | undefined
-  #signal: LeaseSignal | undefined
-  #earlyAbort: EarlyAbort | undefined
-  #lost: LockLostError | undefined
-  /** Why the holder was asked to stop: the client closes. */
-  #stopReason: unknown
-  #isAbandoned = false
-  #isExported = false
-  #release: ReleaseOutcome | undefined
-  #callbacks: RunningCallbacks | undefined
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare readonly token: bigint
+  declare readonly endsMs: number
+  declare protected readonly services: Services
+  declare protected readonly grant: Grant
+  declare private place: Place<OpenLease>
+  declare private readonly returner: GrantReturner
+  declare private readonly startedMs: number
+  declare private lost: LockLostError | undefined
+  declare private outcome: ReleaseOutcome | undefined
+  /** How it left its holder otherwise than by a release or a loss. */
+  declare private fate: 'abandoned' | 'exported' | undefined
+  declare private listeners: EndListeners | undefined
+  declare private callbacks: RunningCallbacks | undefined
   /** Where it was acquired, if the client traces that. */
   declare acquiredAt: string | undefined
   /** Stands in for this lease, so that user code may forget it. */
-  #weak: WeakLease | undefined
-  /** Called when it is lost or released. */
-  #onOver: (() => void) | undefined
+  declare private weak: WeakLease | undefined
 
   constructor(
     services: Services,
@@ -62,12 +59,14 @@ export class Hold implements Forgettable, Enterable {
     this.services = services
     this.grant = grant
     this.token = handOffs === 0 ? token : token + BigInt(handOffs)
-    this.#startedMs = nowMs
+    this.startedMs = nowMs
     this.endsMs = nowMs + maxHoldMs
-    this.#returner = returner
+    this.returner = returner
     grant.holder = this
-    this.#place = services.leases.add(this)
-    if (maxHoldMs !== Infinity) this.#watchMaxHold()
+    this.place = services.leases.add(this)
+    this.lost = this.outcome = this.fate = this.listeners = undefined
+    this.callbacks = this.weak = undefined
+    if (maxHoldMs !== Infinity) this.watchMaxHold()
   }
 
   get name(): string {
@@ -99,7 +98,7 @@ export class Hold implements Forgettable, Enterable {
   }
 
   get open(): boolean {
-    return this.#lost === undefined && this.#release === undefined
+    return this.lost === undefined && this.outcome === undefined
   }
 
   get held(): boolean {
@@ -114,12 +113,16 @@ export class Hold implements Forgettable, Enterable {
   }
 
   get signal(): AbortSignal {
-    this.#weak?.keep(this)
-    if (!this.#signal) {
-      this.#signal = new LeaseSignal(this.#lost ?? this.#stopReason)
-      this.watchEnd()
-    }
-    return this.#signal.signal
+    this.weak?.keep(this)
+    const listeners = this.endListeners()
+    const isFirst = !listeners.hasSignal
+    const signal = listeners.signal(this.lost ?? listeners.stopReason)
+    if (isFirst) this.watchEnd()
+    return signal
+  }
+
+  private endListeners(): EndListeners {
+    return (this.listeners ??= new EndListeners())
   }
 
   /** Lets the signal abort this long before the lease ends. */
@@ -127,13 +130,12 @@ export class Hold implements Forgettable, Enterable {
     const { grant } = this
     const { clock, store } = this.services.runtime
     const leftMs = (nowMs: number): number => Math.min(grant.deadlineMs, this.endsMs) - nowMs
-    this.#earlyAbort = new EarlyAbort(
+    this.endListeners().abortEarly(
       clock,
       (nowMs) => leftMs(nowMs) - Math.min(ms, grant.askedTtlMs / 3),
       () => {
         const remainingMs = Math.max(0, leftMs(clock.monotonicMs()))
-        const details = { lock: this.name, store: store.name }
-        this.#signal?.abort(new LeaseAtRiskError(remainingMs, details))
+        return new LeaseAtRiskError(remainingMs, { lock: this.name, store: store.name })
       },
     )
     this.watchEnd()
@@ -141,34 +143,29 @@ export class Hold implements Forgettable, Enterable {
 
   /** Watches the end of the lease for a signal that aborts early. The end may have come nearer. */
   protected watchEnd(): void {
-    if (this.#signal && this.open) this.#earlyAbort?.watch()
-  }
-
-  #stopTimers(): void {
-    this.#maxHold?.cancel()
-    this.#earlyAbort?.cancel()
+    if (this.open) this.listeners?.watchEnd()
   }
 
   get isInUse(): boolean {
-    return this.#signal !== undefined || this.busy
+    return this.listeners?.hasSignal === true || this.busy
   }
 
   /** From now on user code may forget it. */
   onAge(): void {
     const { services, grant } = this
     if (this.isInUse || !this.open) return
-    services.leases.delete(this.#place)
-    this.#weak = new WeakLease(this, services, grant, this.#returner)
-    this.#place = this.#weak.place
-    grant.holder = this.#weak
-    if (!this.#maxHold) return
-    this.#maxHold.cancel()
-    this.#maxHold = this.#weak.watchMaxHold(this.endsMs - ANNOUNCE_EARLY_MS)
+    services.leases.delete(this.place)
+    this.weak = new WeakLease(this, services, grant, this.returner)
+    this.place = this.weak.place
+    grant.holder = this.weak
+    if (!this.listeners?.maxHold) return
+    this.listeners.maxHold.cancel()
+    this.listeners.maxHold = this.weak.watchMaxHold(this.endsMs - ANNOUNCE_EARLY_MS)
   }
 
   assertHeld(): void {
     if (this.held) return
-    this.#assertNotReleased()
+    this.assertNotReleased()
     throw this.lossError()
   }
 
@@ -176,50 +173,47 @@ export class Hold implements Forgettable, Enterable {
   lossError(cause?: unknown): LockLostError {
     const { clock, store } = this.services.runtime
     const isOverstayed = clock.monotonicMs() >= this.endsMs
-    const reason = this.#lost?.reason ?? (isOverstayed ? 'max-hold' : 'deadline')
-    const stealReason = this.#lost?.stealReason
+    const reason = this.lost?.reason ?? (isOverstayed ? 'max-hold' : 'deadline')
+    const stealReason = this.lost?.stealReason
     return new LockLostError(reason, { lock: this.name, store: store.name, cause, stealReason })
   }
 
   /** `release` without a promise where none is needed. */
   return(): ReleaseOutcome {
-    if (this.#release !== undefined) return this.#release
-    this.#stopTimers()
-    this.services.leases.delete(this.#place)
-    if (this.#lost) return this.#returnLost(this.#lost)
+    if (this.outcome !== undefined) return this.outcome
+    this.listeners?.stopTimers()
+    this.services.leases.delete(this.place)
+    if (this.lost) return this.returnLost(this.lost)
     const nowMs = this.services.runtime.clock.monotonicMs()
-    const lateness = this.#lateness(nowMs)
+    const lateness = this.lateness(nowMs)
     const { grant } = this
-    const isHolder = grant.holder === (this.#weak ?? this)
+    const isHolder = grant.holder === (this.weak ?? this)
     invariant(isHolder, 'only the holder of a grant returns it', grant.claim.lock)
     grant.holder = undefined
-    const outcome = this.#returner.returnGrant(grant, nowMs)
-    this.#release = lateness ? 'lost' : outcome
-    if (lateness) this.#noteLateLoss(lateness, nowMs)
-    this.#onOver?.()
-    if (typeof outcome === 'string') this.#noteReleased(outcome, nowMs)
+    const outcome = this.returner.returnGrant(grant, nowMs)
+    this.outcome = lateness ? 'lost' : outcome
+    if (lateness) this.noteLateLoss(lateness, nowMs)
+    this.listeners?.onOver?.()
+    if (typeof outcome === 'string') this.noteReleased(outcome, nowMs)
     else {
-      outcome.then(
-        (settled) => this.#noteReleased(settled, nowMs),
-        () => undefined, // the caller of `release` gets the error
-      )
+      outcome.then((settled) => this.noteReleased(settled, nowMs), leaveToCaller)
     }
-    return this.#release
+    return this.outcome
   }
 
   /** Ends the lease here: the store holds the lock under a claim of its own from now on. */
   protected endExported(): void {
     invariant(this.open, 'a lease that has ended is not exported', this.name)
     const { grant, services } = this
-    this.#isExported = true
-    this.#release = 'lost'
-    this.#stopTimers()
-    services.leases.delete(this.#place)
+    this.fate = 'exported'
+    this.outcome = 'lost'
+    this.listeners?.stopTimers()
+    services.leases.delete(this.place)
     services.renewals.remove(grant)
     grant.state = 'released'
     grant.holder = undefined
     grant.queue?.onLoss(grant)
-    this.#onOver?.()
+    this.listeners?.onOver?.()
   }
 
   /** Releases for a caller whose own outcome matters more: a failure goes to the events. */
@@ -232,65 +226,65 @@ export class Hold implements Forgettable, Enterable {
   }
 
   /** Why it had ended by the clock before it was returned. */
-  #lateness(nowMs: number): 'max-hold' | 'deadline' | undefined {
+  private lateness(nowMs: number): 'max-hold' | 'deadline' | undefined {
     if (nowMs >= this.endsMs) return 'max-hold'
     return nowMs >= this.grant.deadlineMs ? 'deadline' : undefined
   }
 
   /** @param outcome the store's answer; the clock may have said otherwise before */
-  #noteReleased(outcome: 'released' | 'lost', nowMs: number): void {
-    if (outcome === 'lost' && !this.#lost) this.#noteLateLoss('expired', nowMs)
+  private noteReleased(outcome: 'released' | 'lost', nowMs: number): void {
+    if (outcome === 'lost' && !this.lost) this.noteLateLoss('expired', nowMs)
     if (!channels.released.hasSubscribers) return
     const { services, grant } = this
-    const result = this.#lost ? 'lost' : outcome
-    announceRelease(services.runtime, grant.claim, result, nowMs - this.#startedMs)
+    const result = this.lost ? 'lost' : outcome
+    announceRelease(services.runtime, grant.claim, result, nowMs - this.startedMs)
   }
 
   /**
    * Notes a loss that the release found. A holder that blocked the event loop past the deadline
    * releases before the timer of the deadline runs, and that timer no longer watches the grant.
    */
-  #noteLateLoss(reason: LossReason, nowMs: number): void {
+  private noteLateLoss(reason: LossReason, nowMs: number): void {
     const { store } = this.services.runtime
-    this.#lost = new LockLostError(reason, { lock: this.name, store: store.name })
-    this.#announceLoss(reason, nowMs)
-    this.#signal?.abort(this.#lost)
+    this.lost = new LockLostError(reason, { lock: this.name, store: store.name })
+    this.announceLoss(reason, nowMs)
+    this.listeners?.abort(this.lost)
   }
 
-  #announceLoss(reason: LossReason, nowMs: number): void {
+  private announceLoss(reason: LossReason, nowMs: number): void {
     const { services, grant } = this
-    announceLoss(services.runtime, grant.claim, reason, nowMs - this.#startedMs)
+    announceLoss(services.runtime, grant.claim, reason, nowMs - this.startedMs)
   }
 
   /** Ends the lease, since its grant is lost. */
   onLoss(error: LockLostError): void {
     // Nothing is left to release, so a lease that is never released must not be remembered.
     const isOver = error.reason === 'deadline' || error.reason === 'expired'
-    if (isOver && !this.busy) this.services.leases.delete(this.#place)
+    if (isOver && !this.busy) this.services.leases.delete(this.place)
     if (!this.open) return
-    this.#lost = error
-    this.#stopTimers()
-    this.#signal?.abort(error)
-    this.#onOver?.()
+    this.lost = error
+    this.listeners?.stopTimers()
+    this.listeners?.abort(error)
+    this.listeners?.onOver?.()
   }
 
   /** Frees a stolen or overstayed lock now that its holder let go. */
-  #returnLost({ reason }: LockLostError): 'lost' {
+  private returnLost({ reason }: LockLostError): 'lost' {
     const { runtime, withdrawals } = this.services
-    this.#release = 'lost'
+    this.outcome = 'lost'
     if (reason === 'stolen') withdrawals.inBackground(this.grant.claim)
     if (reason === 'max-hold' && this.grant.isOpen) {
-      const outcome = this.#returner.returnGrant(this.grant, runtime.clock.monotonicMs())
+      const outcome = this.returner.returnGrant(this.grant, runtime.clock.monotonicMs())
       if (typeof outcome !== 'string')
         outcome.catch((error: unknown) => runtime.report(this.grant.claim, 'release', error))
     }
     return 'lost'
   }
 
-  #watchMaxHold(): void {
+  private watchMaxHold(): void {
     const { clock } = this.services.runtime
     const atMs = this.endsMs - ANNOUNCE_EARLY_MS
-    this.#maxHold = new DeadlineTimer(clock, atMs, () => this.overstay())
+    this.endListeners().maxHold = new DeadlineTimer(clock, atMs, () => this.overstay())
   }
 
   /** Ends the lease and its renewals. The lock is free when the holder lets go or the TTL ends. */
@@ -298,7 +292,7 @@ export class Hold implements Forgettable, Enterable {
     const { runtime, renewals } = this.services
     renewals.stopRenewing(this.grant)
     if (this.grant.isOpen) this.grant.state = 'overstayed'
-    this.#announceLoss('max-hold', runtime.clock.monotonicMs())
+    this.announceLoss('max-hold', runtime.clock.monotonicMs())
     this.onLoss(new LockLostError('max-hold', { lock: this.name, store: runtime.store.name }))
   }
 
@@ -316,7 +310,7 @@ export class Hold implements Forgettable, Enterable {
   }
 
   async endedEarly(): Promise<boolean> {
-    if (this.#release !== undefined || this.held) return false
+    if (this.outcome !== undefined || this.held) return false
     // Only the clocks disagree: ask, and let the answer decide.
     const { runtime, renewals } = this.services
     const endMs = Math.min(this.grant.deadlineMs, this.endsMs)
@@ -326,55 +320,58 @@ export class Hold implements Forgettable, Enterable {
   }
 
   track(callback: Promise<unknown>): void {
-    this.#weak?.keep(this)
-    const callbacks = (this.#callbacks ??= new RunningCallbacks(() => this.#onIdle()))
+    this.weak?.keep(this)
+    const callbacks = (this.callbacks ??= new RunningCallbacks(() => this.onIdle()))
     callbacks.add(callback)
   }
 
   /** A fixed lease has no renewal at which it would be looked at again: see `GrantHolder.onAge`. */
-  #onIdle(): void {
-    if (this.open && (this.#weak || this.grant.isAged)) this.grant.holder?.onAge()
+  private onIdle(): void {
+    if (this.open && (this.weak || this.grant.isAged)) this.grant.holder?.onAge()
   }
 
   get busy(): boolean {
-    return this.#callbacks !== undefined && this.#callbacks.size > 0
+    return this.callbacks !== undefined && this.callbacks.size > 0
   }
 
   async idle(): Promise<void> {
-    await this.#callbacks?.settled()
+    await this.callbacks?.settled()
   }
 
   /** Resolves when no callback runs under it any more, or when it is over. */
   async whenCallbacksSettled(): Promise<void> {
     if (!this.busy || !this.open) return
-    const over = new Promise<void>((resolve) => (this.#onOver = resolve))
-    await Promise.race([this.#callbacks?.idle(), over])
+    const over = new Promise<void>((resolve) => (this.endListeners().onOver = resolve))
+    await Promise.race([this.callbacks?.idle(), over])
   }
 
   askToStop(reason: unknown): void {
-    this.#stopReason = reason
-    this.#signal?.abort(reason)
+    const listeners = this.endListeners()
+    listeners.stopReason = reason
+    listeners.abort(reason)
   }
 
   abandon(): void {
-    this.services.leases.delete(this.#place)
-    this.#isAbandoned = true
+    this.services.leases.delete(this.place)
+    this.fate = 'abandoned'
     this.services.renewals.stopRenewing(this.grant)
   }
 
   /** @throws LockLostError or LockUsageError when it has ended. */
   protected assertNotOver(): void {
-    if (this.#lost) throw this.lossError()
-    this.#assertNotReleased()
-    if (this.#isAbandoned) this.services.runtime.assertOpen(this.name)
-    if (this.#lateness(this.services.runtime.clock.monotonicMs())) throw this.lossError()
+    if (this.lost) throw this.lossError()
+    this.assertNotReleased()
+    const { runtime } = this.services
+    if (this.fate === 'abandoned' && runtime.closed) throw runtime.lateCallError(this.name)
+    if (this.lateness(runtime.clock.monotonicMs())) throw this.lossError()
   }
 
-  #assertNotReleased(): void {
-    if (this.#lost || this.#release === undefined) return
-    const advice = this.#isExported
-      ? 'was exported: the process that adopts its handle holds the lock.'
-      : 'was released already; acquire the lock again.'
+  private assertNotReleased(): void {
+    if (this.lost || this.outcome === undefined) return
+    const advice =
+      this.fate === 'exported'
+        ? 'was exported: the process that adopts its handle holds the lock.'
+        : 'was released already; acquire the lock again.'
     throw new LockUsageError(`The lease on "${this.name}" ${advice}`, {
       lock: this.name,
       store: this.services.runtime.store.name,

@@ -126,12 +126,14 @@ export class CohortQueue
       return
     }
     const { runtime, withdrawals } = this.#services
-    const wait = this.#waits.shift()
-    if (!wait) {
+    const place = this.#waits.first
+    if (!place) {
       // All callers gave up in the tick of the grant.
       withdrawals.inBackground(grant.claim)
       return
     }
+    this.#waits.delete(place)
+    const wait = place.value
     const nowMs = runtime.clock.monotonicMs()
     const lease = this.startLease(grant, nowMs, wait.maxHoldMs)
     if (channels.granted.hasSubscribers) announceGrant(runtime, grant, nowMs - wait.startedMs)

@@ -63,7 +63,7 @@ export class Frame {
 
 /** Returns the innermost frame of the current context, alive or not. */
 export function currentFrame(): Frame | undefined {
-  if (!hasContexts()) return undefined
+  if (!hasContexts) return undefined
   const value = contextValue()
   return value instanceof Frame ? value : undefined
 }

@@ -28,6 +28,11 @@ export class Withdrawals {
   #releases = 0
   #onReleased: (() => void) | undefined
   #ended = false
+  /** Ends a release that the store has answered. One function for all releases. */
+  readonly #onAnswer = (outcome: WithdrawOutcome): 'released' | 'lost' => {
+    this.#released()
+    return judge(outcome)
+  }
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
@@ -65,12 +70,8 @@ export class Withdrawals {
     if (!isPromise(answer)) return judge(answer)
     this.#releases += 1
     const giveUpMs = Math.min(deadlineMs, nowMs + RELEASE_FOR_MS)
-    return Promise.resolve(answer).then(
-      (outcome) => {
-        this.#released()
-        return judge(outcome)
-      },
-      async (error: unknown) => judge(await this.#releaseAgain(claim, giveUpMs, error)),
+    return Promise.resolve(answer).then(this.#onAnswer, async (error: unknown) =>
+      judge(await this.#releaseAgain(claim, giveUpMs, error)),
     )
   }
 

@@ -69,10 +69,9 @@ export class Runtime {
     this.deadlocks = new DetectorLoader(this, deadlockCheckMs)
   }
 
-  /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
-  assertOpen(lock: string): void {
-    if (!this.closed) return
-    throw new LockUsageError(
+  /** Returns the error for a call after the client was closed. */
+  lateCallError(lock: string): LockUsageError {
+    return new LockUsageError(
       `Lock "${lock}" was asked for after locks.close(). Make a new client with createLocks.`,
       { code: 'LOCKS_CLOSED', lock, store: this.store.name },
     )

@@ -48,24 +48,23 @@ export function limitsOf(lock: string, options: WaitOptions, defaults: WaitLimit
 
 /** @typeParam T the value that the wait resolves to */
 export class Wait<T> implements OpenWait {
-  readonly promise: Promise<T>
-  readonly startedMs: number
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare readonly promise: Promise<T>
+  declare readonly lock: string
+  declare readonly startedMs: number
   /** How long this caller may hold the lock that it waits for. */
-  readonly maxHoldMs: number
+  declare readonly maxHoldMs: number
   /** Called when the caller gives up before it was served. */
-  onGiveUp: (() => void) | undefined
-  source: ClaimSource | undefined
-  readonly #runtime: Runtime
-  readonly #place: Place<OpenWait>
-  readonly lock: string
-  readonly #isTry: boolean
-  #isSettled = false
-  #resolve!: (value: T) => void
-  #reject!: (reason: unknown) => void
-  #timer: Timer | undefined
-  readonly #outageMs: number
-  #stopListening: (() => void) | undefined
-  #leaveDetector: (() => void) | undefined
+  declare onGiveUp: (() => void) | undefined
+  declare source: ClaimSource | undefined
+  declare private readonly runtime: Runtime
+  declare private readonly limits: WaitLimits
+  /** Its place among the waits of the client, for as long as it has not settled. */
+  declare private readonly place: Place<OpenWait>
+  declare private resolve: (value: T | PromiseLike<T>) => void
+  declare private timer: Timer | undefined
+  declare private stopListening: (() => void) | undefined
+  declare private leaveDetector: (() => void) | undefined
 
   /**
    * Starts to count, and listens to the caller's signal, which is not aborted yet.
@@ -75,87 +74,83 @@ export class Wait<T> implements OpenWait {
     runtime: Runtime,
     lock: string,
     startedMs: number,
-    { waitMs, outageMs, signal, nested, isTry = false }: WaitLimits,
+    limits: WaitLimits,
     maxHoldMs = Infinity,
   ) {
-    this.#runtime = runtime
+    this.promise = new Promise((resolve) => (this.resolve = resolve))
     this.lock = lock
-    this.maxHoldMs = maxHoldMs
     this.startedMs = startedMs
-    this.promise = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
-    this.#outageMs = outageMs
-    this.#isTry = isTry
-    this.#place = runtime.waits.add(this)
-    if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
-    if (signal) this.#stopListening = onAbort(signal, () => this.giveUp(signal.reason))
-    if (nested) this.#leaveDetector = runtime.deadlocks.add(this, nested)
+    this.maxHoldMs = maxHoldMs
+    this.onGiveUp = this.source = undefined
+    this.runtime = runtime
+    this.limits = limits
+    this.place = runtime.waits.add(this)
+    this.timer = this.stopListening = this.leaveDetector = undefined
+    const { waitMs, signal, nested } = limits
+    if (waitMs !== Infinity) this.arm(startedMs + waitMs, waitMs)
+    if (signal) this.stopListening = onAbort(signal, () => this.giveUp(signal.reason))
+    if (nested) this.leaveDetector = runtime.deadlocks.add(this, nested)
   }
 
-  serve(value: T): void {
-    this.#settle()
-    this.#resolve(value)
+  /** Ends the wait. It resolves to the value, or as the promise does. */
+  serve(value: T | Promise<T>): void {
+    invariant(this.runtime.waits.delete(this.place), 'a wait settles once', this.lock)
+    this.timer?.cancel()
+    this.stopListening?.()
+    this.leaveDetector?.()
+    this.resolve(value)
   }
 
   /** Rejects with a failure that the caller did not ask for. */
   fail(reason: unknown): void {
-    this.#settle()
-    this.#reject(reason)
+    const failure = Promise.reject(reason)
+    // Not unhandled, even if the wait has settled before.
+    failure.catch(() => undefined)
+    this.serve(failure)
   }
 
   /** Rejects for the caller. Has no effect on a wait that has settled. */
   giveUp(reason: unknown): void {
-    if (this.#isSettled) return
+    if (!this.place.taken) return
     this.fail(reason)
     this.onGiveUp?.()
   }
 
   /** Gives up when the store has been away for too long. */
   noteOutage({ silentMs, error }: Outage): void {
-    if (silentMs >= this.#outageMs) this.giveUp(error)
+    if (silentMs >= this.limits.outageMs) this.giveUp(error)
   }
 
   close(): void {
-    this.giveUp(this.#runtime.closedError(this.lock))
+    this.giveUp(this.runtime.closedError(this.lock))
   }
 
   /** A clock may clamp a long timer, so the timer compares the time again when it fires. */
-  #arm(untilMs: number, waitMs: number): void {
-    const leftMs = untilMs - this.#runtime.clock.monotonicMs()
-    this.#timer = this.#runtime.clock.timer(leftMs, () => {
-      if (this.#runtime.clock.monotonicMs() < untilMs) this.#arm(untilMs, waitMs)
-      else this.#expire(waitMs)
+  private arm(untilMs: number, waitMs: number): void {
+    const { clock } = this.runtime
+    this.timer = clock.timer(untilMs - clock.monotonicMs(), () => {
+      if (clock.monotonicMs() < untilMs) this.arm(untilMs, waitMs)
+      else this.expire(waitMs)
     })
   }
 
   /** Ends the wait at its limit. After a long one its caller learns who held the lock. */
-  #expire(waitMs: number): void {
+  private expire(waitMs: number): void {
     const { lock } = this
-    const { store, holders } = this.#runtime
+    const { store, holders } = this.runtime
     const { failure, unansweredSinceMs = Infinity } = this.source?.pending ?? {}
     // The claim of a caller that waited behind others of its client may have left a moment ago.
     const isAnswered = unansweredSinceMs - this.startedMs > waitMs / 2
     if (failure !== undefined) this.giveUp(failure)
-    else if (this.#isTry) this.giveUp(STILL_BUSY)
+    else if (this.limits.isTry === true) this.giveUp(STILL_BUSY)
     else if (waitMs < LONG_WAIT_MS || !isAnswered)
       this.giveUp(new LockTimeoutError(waitMs, { lock, store: store.name, isAnswered }))
     else {
-      this.#settle()
-      this.onGiveUp?.()
-      void holders.of(lock).then((found) => {
-        this.#reject(new LockTimeoutError(waitMs, { lock, store: store.name, holders: found }))
+      const timeout = holders.of(lock).then((found) => {
+        throw new LockTimeoutError(waitMs, { lock, store: store.name, holders: found })
       })
+      this.serve(timeout)
+      this.onGiveUp?.()
     }
-  }
-
-  #settle(): void {
-    invariant(!this.#isSettled, 'a wait settles once', this.lock)
-    this.#isSettled = true
-    this.#runtime.waits.delete(this.#place)
-    this.#timer?.cancel()
-    this.#stopListening?.()
-    this.#leaveDetector?.()
   }
 }
