@@ -3,7 +3,7 @@
  * published ones, and scripts, files and topics of the lab must exist.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = process.env.ROOT
@@ -28,9 +28,16 @@ function npx([command, ...rest]) {
   assert(command === 'holdfast', `npx ${command} is unknown here`)
   if (rest[0] !== 'lab') return holdfast(rest, 'inherit')
   // The lab has tests of its own, so only its words are checked here.
-  const help = holdfast(['lab', '--help'], 'pipe').stdout
+  const help = labHelp()
   for (const word of rest.slice(1).filter((part) => !part.endsWith('.html')))
     assert(new RegExp(`(^|\\s)${word}\\b`).test(help), `the lab does not know ${word}`)
+}
+
+/** Asked once for each page: it takes a quarter of a second. */
+function labHelp() {
+  const file = 'lab-help'
+  if (!existsSync(file)) writeFileSync(file, holdfast(['lab', '--help'], 'pipe').stdout)
+  return readFileSync(file, 'utf8')
 }
 
 function holdfast(rest, stdio) {
