@@ -3,6 +3,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { ConfigError } from './cli-error.js'
 import type { Command, TakeSignal } from './commands/command.js'
 import { EXIT } from './exit-codes.js'
+import { closeGoneTerminal } from './output/gone-terminal.js'
 import { flushed, stdoutFailure } from './output/streams.js'
 import { failureOf, writeFailure } from './report.js'
 
@@ -15,6 +16,7 @@ export async function start(main: Main, takeSignal: TakeSignal): Promise<never> 
   await flushed()
   const finalCode = withOutput(exitCode, argv)
   await flushed()
+  closeGoneTerminal()
   process.exit(finalCode)
 }
 

@@ -3,7 +3,7 @@
  * restores the terminal: the end of the program, signals, an exception, and Ctrl-Z. A terminal that
  * has gone ends the program.
  */
-import { closeSync } from 'node:fs'
+import { closeGoneTerminal } from '../output/gone-terminal.js'
 import { keysIn } from './keys.js'
 import type { Key } from './state.js'
 import type { Size } from './view.js'
@@ -100,13 +100,10 @@ export class TerminalScreen {
     this.#input.setRawMode(false)
   }
 
-  /**
-   * Ends the program after its terminal. Nothing can be restored, and Node aborts at the exit when
-   * it tries to, unless the files are closed.
-   */
+  /** Ends the program after its terminal, which cannot be restored. */
   #hangUp(): void {
     this.#isOpen = false
-    for (const fd of [0, 1, 2]) closeSync(fd)
+    closeGoneTerminal()
     process.exit(ENDING.SIGHUP)
   }
 
