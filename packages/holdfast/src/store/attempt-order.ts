@@ -58,7 +58,7 @@ export class AttemptOrder {
     return new Promise((resolve, reject) => {
       const start = (): void => void this.#start(lock, attempts, attempt).then(resolve, reject)
       attempts.waiting.push({ queue, wantsAll, start })
-      if (attempts.waiting.length === 1) this.#goOn(lock, attempts)
+      if (attempts.waiting.length === 1) this.#startNext(lock, attempts)
     })
   }
 
@@ -84,11 +84,11 @@ export class AttemptOrder {
       return result
     } finally {
       attempts.inFlight -= 1
-      this.#goOn(lock, attempts)
+      this.#startNext(lock, attempts)
     }
   }
 
-  #goOn(lock: string, attempts: LockAttempts): void {
+  #startNext(lock: string, attempts: LockAttempts): void {
     for (
       let next = attempts.waiting[0];
       next && mayStart(attempts, next);

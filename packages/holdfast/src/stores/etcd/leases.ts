@@ -84,13 +84,13 @@ export async function grantLease(
 }
 
 /** How much longer than the claims they refuse the leases of tombstones live, in seconds. */
-const GRAVE_SPARE_S = 60
+const TOMBSTONE_SPARE_S = 60
 
 /**
  * The lease of tombstones: never kept alive, so that they vanish by themselves, and exchanged for a
  * fresh one while it still outlives the claims that it refuses.
  */
-export class Graveyard {
+export class TombstoneLeases {
   readonly #reads: QuorumReads
   #lease: { id: Promise<EtcdSession>; untilMs: number } | undefined
 
@@ -102,7 +102,7 @@ export class Graveyard {
   async lease(ttlMs: number): Promise<bigint> {
     const nowMs = systemClock.monotonicMs()
     if (!this.#lease || this.#lease.untilMs < nowMs + ttlMs) {
-      const ttlSeconds = Math.ceil(ttlMs / 1000) + GRAVE_SPARE_S
+      const ttlSeconds = Math.ceil(ttlMs / 1000) + TOMBSTONE_SPARE_S
       const granting = grantLease(this.#reads, ttlSeconds, 'or longer')
       const lease = { id: granting, untilMs: nowMs + ttlSeconds * 1000 }
       this.#lease = lease

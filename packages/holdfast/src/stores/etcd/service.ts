@@ -20,7 +20,7 @@ import { enter } from './enter-queue.js'
 import { asLockError, isRefusal } from './failures.js'
 import { listQueues } from './listing.js'
 import { goneKey, queueOf } from './keys.js'
-import { grantLease, Graveyard, type EtcdSession } from './leases.js'
+import { grantLease, TombstoneLeases, type EtcdSession } from './leases.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import { QueueReads } from './queue-reads.js'
 import { QuorumReads } from './reads.js'
@@ -58,7 +58,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   readonly #reads: QuorumReads
   readonly #queueReads: QueueReads
   readonly #watches: Watches
-  readonly #graveyard: Graveyard
+  readonly #tombstoneLeases: TombstoneLeases
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -66,7 +66,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     this.#watches = new Watches(connection)
     this.#reads = new QuorumReads(connection)
     this.#queueReads = new QueueReads(this.#reads)
-    this.#graveyard = new Graveyard(this.#reads)
+    this.#tombstoneLeases = new TombstoneLeases(this.#reads)
   }
 
   openSession(timeoutMs: number, exactness: Exactness): Promise<EtcdSession> {
@@ -149,7 +149,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     const word = goneKey(entry)
     if (this.#doubted.has(word)) {
       // A try to make it may still be in flight, and must not make it again.
-      const lease = await this.#graveyard.lease(WORD_MS)
+      const lease = await this.#tombstoneLeases.lease(WORD_MS)
       then.push(op.put(word, encodeGone(undefined), lease))
     }
     // Not repeated here: a second one would find nothing, and leave open which one removed it.
@@ -163,7 +163,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   }
 
   async block(claim: ClaimRef): Promise<EntryData | undefined> {
-    const lease = await this.#graveyard.lease(claim.ttlMs)
+    const lease = await this.#tombstoneLeases.lease(claim.ttlMs)
     const { key, end } = queueOf(claim.lock)
     const { answers } = await this.#change(
       claim.lock,
@@ -187,7 +187,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   }
 
   async evict(entry: Entry, _data: EntryData, reason: string | undefined): Promise<boolean> {
-    const lease = await this.#graveyard.lease(WORD_MS)
+    const lease = await this.#tombstoneLeases.lease(WORD_MS)
     const { succeeded } = await this.#change(
       entry.lock,
       {

@@ -28,9 +28,9 @@ import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './
 /** How long to look for a server that takes a session, in milliseconds. */
 const CONNECT_MS = 4000
 /** How long a request waits for a connection, in milliseconds. */
-const HELD_MS = 4000
-/** How long to wait for the answer to a goodbye, in milliseconds. */
-const GOODBYE_MS = 1000
+const CONNECTION_WAIT_MS = 4000
+/** How long to wait for the answer to the end of a session, in milliseconds. */
+const CLOSE_ANSWER_MS = 1000
 
 export class ZooKeeperSession implements ServiceSession {
   readonly id: bigint
@@ -38,7 +38,8 @@ export class ZooKeeperSession implements ServiceSession {
   readonly #options: ZooKeeperOptions
   readonly #ensemble: Ensemble
   readonly #welcome: Welcome
-  readonly #held = new Set<PendingRequest>()
+  /** The requests that wait for a connection. */
+  readonly #waiting = new Set<PendingRequest>()
   readonly #watchers = new NodeWatchers()
   /**
    * What could not be taken out when that was asked for: it is done when the connection is back.
@@ -61,7 +62,7 @@ export class ZooKeeperSession implements ServiceSession {
     this.#server = server
     this.id = connection.welcome.id
     this.connect = options.connect
-    this.#talk(connection)
+    this.#useConnection(connection)
   }
 
   /**
@@ -143,7 +144,7 @@ export class ZooKeeperSession implements ServiceSession {
     const answered = new Promise<void>((resolve) => {
       link.send({ request: CLOSE, resolve: () => resolve(), reject: () => resolve() })
     })
-    await settlesWithin(answered, GOODBYE_MS, { background: true })
+    await settlesWithin(answered, CLOSE_ANSWER_MS, { background: true })
     link.end()
   }
 
@@ -204,24 +205,26 @@ export class ZooKeeperSession implements ServiceSession {
       return
     }
     const timer = setTimeout(() => {
-      this.#held.delete(held)
-      pending.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${HELD_MS} ms`))
-    }, HELD_MS)
+      this.#waiting.delete(waiting)
+      pending.reject(
+        new ZooKeeperFailure(CODES.timeout, `no server within ${CONNECTION_WAIT_MS} ms`),
+      )
+    }, CONNECTION_WAIT_MS)
     const settled = <A>(settle: (value: A) => void): ((value: A) => void) => {
       return (value) => {
         clearTimeout(timer)
         settle(value)
       }
     }
-    const held = {
+    const waiting = {
       request: pending.request,
       resolve: settled(pending.resolve),
       reject: settled(pending.reject),
     }
-    this.#held.add(held)
+    this.#waiting.add(waiting)
   }
 
-  #talk(connection: Connection): void {
+  #useConnection(connection: Connection): void {
     const { auth } = this.#options
     if (auth) connection.send(authFrame(auth.scheme, `${auth.user}:${auth.password}`))
     const link: WireConnection = new WireConnection(
@@ -230,18 +233,18 @@ export class ZooKeeperSession implements ServiceSession {
       this.#welcome.timeoutMs / 3,
       {
         changed: (path) => this.#watchers.notify(path),
-        down: () => void this.#goOn(),
+        down: () => void this.#reconnect(),
       },
     )
     link.lastZxid = this.#lastZxid
     this.#link = link
-    for (const pending of this.#held) link.send(pending)
-    this.#held.clear()
-    this.#payDebts()
+    for (const pending of this.#waiting) link.send(pending)
+    this.#waiting.clear()
+    this.#repeatUndone()
   }
 
   /** Looks for a server that continues the session. */
-  async #goOn(): Promise<void> {
+  async #reconnect(): Promise<void> {
     if (this.#link) this.#lastZxid = this.#link.lastZxid
     this.#link = undefined
     if (this.#lost) return
@@ -260,14 +263,14 @@ export class ZooKeeperSession implements ServiceSession {
     if (this.#lost) connection.end()
     // Services that only speak the protocol may hand out a new session for one that is over.
     else if (connection.welcome.timeoutMs > 0 && connection.welcome.id === this.id)
-      this.#talk(connection)
+      this.#useConnection(connection)
     else {
       connection.end()
       this.#lose()
     }
   }
 
-  #payDebts(): void {
+  #repeatUndone(): void {
     const undone = [...this.#undone]
     this.#undone.clear()
     for (const [key, work] of undone) work().catch(() => this.doLater(key, work))
@@ -276,8 +279,8 @@ export class ZooKeeperSession implements ServiceSession {
   #lose(): void {
     this.#lost = true
     this.#link = undefined
-    for (const { reject } of this.#held) reject(new ZooKeeperFailure(CODES.sessionExpired))
-    this.#held.clear()
+    for (const { reject } of this.#waiting) reject(new ZooKeeperFailure(CODES.sessionExpired))
+    this.#waiting.clear()
     this.#undone.clear()
     this.#watchers.notifyAll()
   }
@@ -288,7 +291,7 @@ export class ZooKeeperSession implements ServiceSession {
  * take anyway.
  */
 export async function repeat<T>(run: () => Promise<T>): Promise<T> {
-  const endMs = systemClock.monotonicMs() + HELD_MS
+  const endMs = systemClock.monotonicMs() + CONNECTION_WAIT_MS
   for (;;) {
     try {
       return await run()
