@@ -159,7 +159,7 @@ describe('a link', () => {
   test('keeps the order of each connection, and not that of several', async () => {
     const agenda = new Agenda()
     const link = new Link(agenda, new Dice(3), 2)
-    link.weather.meanMs = 20
+    link.conditions.meanMs = 20
     const arrived: [number, number][] = []
     for (let nth = 0; nth < 40; nth += 1) link.request(nth % 2, () => arrived.push([nth % 2, nth]))
     await runTo(agenda, 10_000)
@@ -177,7 +177,7 @@ describe('a link', () => {
       const agenda = new Agenda()
       const link = new Link(agenda, new Dice(1), 1)
       let arrived = 0
-      link.weather.cut = cut
+      link.conditions.cut = cut
       link.request(0, () => (arrived += 1))
       link.reply(0, () => (arrived += 1))
       await runTo(agenda, 1000)
@@ -189,14 +189,14 @@ describe('a link', () => {
     }
   })
 
-  test('loses and doubles as often as its weather says', async () => {
+  test('loses and doubles as often as its conditions say', async () => {
     const agenda = new Agenda()
     const link = new Link(agenda, new Dice(1), 1)
-    Object.assign(link.weather, { loseRequest: 1, loseReply: 1, loseWake: 1 })
+    Object.assign(link.conditions, { loseRequest: 1, loseReply: 1, loseWake: 1 })
     link.request(0, () => expect.unreachable())
     link.reply(0, () => expect.unreachable())
     link.wake(() => expect.unreachable())
-    Object.assign(link.weather, { loseRequest: 0, twice: 1 })
+    Object.assign(link.conditions, { loseRequest: 0, twice: 1 })
     let arrived = 0
     link.request(0, () => (arrived += 1))
     await runTo(agenda, 2000)

@@ -4,7 +4,7 @@
  */
 import { Actor, type Conduct } from '../actor.js'
 
-export class Troupe {
+export class ActorGroup {
   readonly #actors: Actor[]
   #started: number
 

@@ -1,7 +1,7 @@
 /** Makes the faults of a case happen in a world, and ends all of them when it is time to heal. */
 import type { Host } from '../server/host.js'
 import type { Agenda } from '../world/agenda.js'
-import { FAIR_WEATHER, type Link, type Weather } from '../world/link.js'
+import { USUAL_CONDITIONS, type Link, type LinkConditions } from '../world/link.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import type { Fault, FaultKind, FaultOf } from './fault.js'
 
@@ -63,13 +63,13 @@ function begin(stage: Stage, fault: Fault): Undo | undefined {
 
 const BEGIN: Begin = {
   storm: (stage, { loseRequest, loseReply, twice, loseWake, ...where }) =>
-    changeWeather(linksOf(stage, where), { loseRequest, loseReply, twice, loseWake }),
-  slow: (stage, { meanMs, ...where }) => changeWeather(linksOf(stage, where), { meanMs }),
+    changeConditions(linksOf(stage, where), { loseRequest, loseReply, twice, loseWake }),
+  slow: (stage, { meanMs, ...where }) => changeConditions(linksOf(stage, where), { meanMs }),
   swell: (stage, { times, process }) =>
-    changeWeather(linksOf(stage, { process }), { swellsWakes: times }),
+    changeConditions(linksOf(stage, { process }), { swellsWakes: times }),
   cut(stage, { holds, ...where }) {
     const links = linksOf(stage, where)
-    for (const { weather } of links) weather.cut = holds ? 'hold' : 'drop'
+    for (const { conditions } of links) conditions.cut = holds ? 'hold' : 'drop'
     return () => {
       for (const link of links) link.mend()
     }
@@ -133,11 +133,12 @@ function serverOf({ servers }: Stage, { node = 0 }: { node?: number }): Host {
   return server
 }
 
-function changeWeather(links: readonly Link[], change: Partial<Weather>): () => void {
-  for (const { weather } of links) Object.assign(weather, change)
+function changeConditions(links: readonly Link[], change: Partial<LinkConditions>): () => void {
+  for (const { conditions } of links) Object.assign(conditions, change)
   return () => {
-    for (const name of Object.keys(change) as (keyof Weather)[]) {
-      for (const { weather } of links) Object.assign(weather, { [name]: FAIR_WEATHER[name] })
+    for (const name of Object.keys(change) as (keyof LinkConditions)[]) {
+      for (const { conditions } of links)
+        Object.assign(conditions, { [name]: USUAL_CONDITIONS[name] })
     }
   }
 }

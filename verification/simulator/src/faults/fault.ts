@@ -28,7 +28,7 @@ export type Fault =
         readonly loseWake: number
       })
   | ({ readonly kind: 'slow'; readonly meanMs: number } & During & OfProcess & OfNode)
-  /** Wake-ups arrive damaged: see `Weather.swellsWakes`. */
+  /** Wake-ups arrive damaged: see `LinkConditions.swellsWakes`. */
   | ({ readonly kind: 'swell'; readonly times: number } & During & OfProcess)
   /** A partition. What is sent vanishes, or arrives when it is over. */
   | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess & OfNode)

@@ -115,7 +115,7 @@ export class ModelClient implements IoRedisClient {
     const lane = this.#lane
     const peer: Peer = {
       push: (text) => {
-        const arrived = swollen(text, link.weather.swellsWakes)
+        const arrived = swollen(text, link.conditions.swellsWakes)
         if (!link.wake(() => process.receive(() => this.#heard(peer, arrived)))) this.#stall(peer)
       },
       closed: () => void link.reply(lane, () => process.receive(() => this.#lost(peer))),

@@ -111,7 +111,7 @@ export class RemoteStore implements Store {
     const ready = this.#call('watch', [], () =>
       this.#server.subscribe(claim, (grant) => {
         if (grant) this.#server.truth.reserved(id, grant.tokens)
-        const { swellsWakes } = this.#link.weather
+        const { swellsWakes } = this.#link.conditions
         this.#link.wake(() => {
           this.#process.receive(() => {
             if (open) wake(grant && { ...grant, ttlMs: grant.ttlMs * swellsWakes })

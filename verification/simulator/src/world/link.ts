@@ -9,7 +9,7 @@ import type { Agenda } from './agenda.js'
 import type { Dice } from '@holdfast/workload'
 
 /** What the network does at present. Faults change it for a while. */
-export interface Weather {
+export interface LinkConditions {
   /** How long a message travels: at least, and on average beyond that. */
   leastMs: number
   meanMs: number
@@ -24,7 +24,7 @@ export interface Weather {
   cut: 'no' | 'drop' | 'hold'
 }
 
-export const FAIR_WEATHER: Readonly<Weather> = {
+export const USUAL_CONDITIONS: Readonly<LinkConditions> = {
   leastMs: 0.3,
   meanMs: 1.2,
   loseRequest: 0,
@@ -48,7 +48,7 @@ interface Lane {
 }
 
 export class Link {
-  readonly weather: Weather = { ...FAIR_WEATHER }
+  readonly conditions: LinkConditions = { ...USUAL_CONDITIONS }
   readonly #agenda: Agenda
   readonly #dice: Dice
   readonly #lanes: readonly Lane[]
@@ -69,9 +69,9 @@ export class Link {
    * Each of these says whether the message is on its way, or held back: false for one that is lost.
    */
   request(lane: number, arrive: () => void): boolean {
-    if (this.#dice.chance(this.weather.loseRequest)) return false
+    if (this.#dice.chance(this.conditions.loseRequest)) return false
     const passes = this.#pass(() => this.#up(lane, arrive))
-    if (this.#dice.chance(this.weather.twice)) {
+    if (this.#dice.chance(this.conditions.twice)) {
       // The client library sends it again over another connection, and drops that answer.
       const again = this.lane()
       this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () =>
@@ -86,8 +86,8 @@ export class Link {
    * message that comes twice is late the first time, and its connection breaks.
    */
   requestOnce(lane: number, arrive: () => void): boolean {
-    if (this.#dice.chance(this.weather.loseRequest)) return false
-    if (this.#dice.chance(this.weather.twice)) {
+    if (this.#dice.chance(this.conditions.loseRequest)) return false
+    if (this.#dice.chance(this.conditions.twice)) {
       this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () =>
         this.#up(lane, arrive),
       )
@@ -97,26 +97,26 @@ export class Link {
   }
 
   reply(lane: number, arrive: () => void): boolean {
-    if (this.#dice.chance(this.weather.loseReply)) return false
+    if (this.#dice.chance(this.conditions.loseReply)) return false
     return this.#pass(() => this.#down(lane, arrive))
   }
 
   /** A push of the server, over the first connection. */
   wake(arrive: () => void): boolean {
-    if (this.#dice.chance(this.weather.loseWake)) return false
+    if (this.#dice.chance(this.conditions.loseWake)) return false
     return this.#pass(() => this.#down(0, arrive))
   }
 
   /** The end of a partition: held messages continue. */
   mend(): void {
-    this.weather.cut = 'no'
+    this.conditions.cut = 'no'
     for (const go of this.#held.splice(0)) go()
   }
 
   #pass(go: () => void): boolean {
-    if (this.weather.cut === 'no') go()
-    else if (this.weather.cut === 'hold') this.#held.push(go)
-    return this.weather.cut !== 'drop'
+    if (this.conditions.cut === 'no') go()
+    else if (this.conditions.cut === 'hold') this.#held.push(go)
+    return this.conditions.cut !== 'drop'
   }
 
   #up(index: number, arrive: () => void): void {
@@ -133,7 +133,8 @@ export class Link {
 
   #latencyMs(): number {
     return (
-      this.weather.leastMs + this.#dice.exponential(this.weather.meanMs, 20 * this.weather.meanMs)
+      this.conditions.leastMs +
+      this.#dice.exponential(this.conditions.meanMs, 20 * this.conditions.meanMs)
     )
   }
 }

@@ -23,7 +23,7 @@ import {
   type Run,
   type RunOptions,
 } from '../run/run.js'
-import { Weather } from '../run/weather.js'
+import { FaultSchedule } from '../run/fault-schedule.js'
 import { Wires } from '../run/wires.js'
 import { STORES } from '../stores.js'
 import { startTarget } from '../targets/index.js'
@@ -59,7 +59,7 @@ class CommandLineRun implements Run {
   #contenders: Contender[] = []
   #target: Target | undefined
   #wires: Wires | undefined
-  #weather: Weather | undefined
+  #schedule: FaultSchedule | undefined
   #phase: Progress['phase'] = 'starting'
   #startMs = performance.now()
 
@@ -191,8 +191,8 @@ class CommandLineRun implements Run {
         return inflict(fault, ground)
       },
     }
-    this.#weather = new Weather(plan, { ...ground, own }, this.#chronicle, signal)
-    await this.#weather.play(seconds)
+    this.#schedule = new FaultSchedule(plan, { ...ground, own }, this.#chronicle, signal)
+    await this.#schedule.play(seconds)
     this.#assertGoesOn()
   }
 
@@ -257,7 +257,7 @@ class CommandLineRun implements Run {
       losses: this.#runs.filter(({ code }) => code === LOST).length,
       waiting: this.#contenders.filter(({ waiting }) => waiting).length,
       faults: this.#chronicle.happenings.length,
-      present: this.#weather?.present ?? [],
+      present: this.#schedule?.present ?? [],
     })
   }
 }

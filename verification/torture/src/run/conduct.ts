@@ -26,7 +26,7 @@ import {
   type Run,
   type RunOptions,
 } from './run.js'
-import { Weather } from './weather.js'
+import { FaultSchedule } from './fault-schedule.js'
 import { Wires } from './wires.js'
 
 const ACTORS = 4
@@ -46,7 +46,7 @@ class LibraryRun implements Run {
   #target: Target | undefined
   #wires: Wires | undefined
   #resource: Resource | undefined
-  #weather: Weather | undefined
+  #schedule: FaultSchedule | undefined
   #phase: Progress['phase'] = 'starting'
   #startMs = performance.now()
 
@@ -148,8 +148,8 @@ class LibraryRun implements Run {
     const wires = this.#wires as Wires
     const tools = toolsOf(wires, this.#chronicle)
     const ground = { clients: this.#clients, wires, target, tools }
-    this.#weather = new Weather(plan, ground, this.#chronicle, signal)
-    await this.#weather.play(seconds)
+    this.#schedule = new FaultSchedule(plan, ground, this.#chronicle, signal)
+    await this.#schedule.play(seconds)
     this.#assertGoesOn()
   }
 
@@ -210,7 +210,7 @@ class LibraryRun implements Run {
       losses: sum(({ losses }) => losses),
       waiting: sum(({ waiting }) => waiting),
       faults: this.#chronicle.happenings.length,
-      present: this.#weather?.present ?? [],
+      present: this.#schedule?.present ?? [],
     })
   }
 }

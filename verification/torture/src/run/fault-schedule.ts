@@ -4,7 +4,7 @@ import { FAULTS, type Fault, type Lane } from '../faults/catalogue.js'
 import { inflict, type Ground } from '../faults/inflict.js'
 import { now, type Chronicle, type Happening } from './chronicle.js'
 
-export class Weather {
+export class FaultSchedule {
   readonly #plan: readonly Fault[]
   readonly #ground: Ground
   readonly #chronicle: Chronicle
@@ -36,11 +36,11 @@ export class Weather {
     for (const fault of faults) {
       await this.#until(startMs + fault.atMs)
       if (this.#signal.aborted) return
-      await this.#suffer(fault)
+      await this.#playFault(fault)
     }
   }
 
-  async #suffer(fault: Fault): Promise<void> {
+  async #playFault(fault: Fault): Promise<void> {
     const happening = this.#chronicle.begin(fault)
     this.#present.add(happening)
     try {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Troupe } from '../../processes/troupe.js'
+import { ActorGroup } from '../../processes/actor-group.js'
 import { percentile } from '../../report/figures.js'
 import type { Services } from '../../services/services.js'
 import { migrateShop, openShop } from '../../shop/open.js'
@@ -66,17 +66,17 @@ async function measureStore(
     forMs: FOR_MS,
   }
   if (inDatabase) await prepare(address)
-  const troupe = new Troupe(2)
-  keep(() => troupe.end())
+  const group = new ActorGroup(2)
+  keep(() => group.end())
   try {
     return {
       store,
-      pairsPerSecond: await free(troupe, settings),
-      ...(await handOffs(troupe, settings)),
-      failOverMs: await failOver(troupe, settings),
+      pairsPerSecond: await free(group, settings),
+      ...(await handOffs(group, settings)),
+      failOverMs: await failOver(group, settings),
     }
   } finally {
-    await troupe.end()
+    await group.end()
   }
 }
 
@@ -86,19 +86,19 @@ async function prepare(address: string): Promise<void> {
   await shop.close()
 }
 
-async function free(troupe: Troupe, settings: MeasureSettings): Promise<number> {
-  return (await troupe.actors[0]?.run('measure-free', settings)) as number
+async function free(group: ActorGroup, settings: MeasureSettings): Promise<number> {
+  return (await group.actors[0]?.run('measure-free', settings)) as number
 }
 
 async function handOffs(
-  troupe: Troupe,
+  group: ActorGroup,
   settings: MeasureSettings,
 ): Promise<Pick<StoreFigures, 'handOffP50Ms' | 'handOffP99Ms'>> {
   const waiting: (() => void)[] = []
-  const outcomes = await troupe.play('measure-hand-off', () => settings, {
+  const outcomes = await group.play('measure-hand-off', () => settings, {
     arrived: ({ go }) => {
       waiting.push(go)
-      if (waiting.length === troupe.actors.length) for (const one of waiting) one()
+      if (waiting.length === group.actors.length) for (const one of waiting) one()
     },
   })
   const tenures = outcomes.flatMap((outcome, actor) => {
@@ -117,8 +117,8 @@ async function handOffs(
   return { handOffP50Ms: percentile(handOffsMs, 0.5), handOffP99Ms: percentile(handOffsMs, 0.99) }
 }
 
-async function failOver(troupe: Troupe, settings: MeasureSettings): Promise<number> {
-  const [holder, waiter] = troupe.actors
+async function failOver(group: ActorGroup, settings: MeasureSettings): Promise<number> {
+  const [holder, waiter] = group.actors
   if (!holder || !waiter) return NaN
   await new Promise<void>((resolve, reject) => {
     // It ends by the kill, which is no failure here.

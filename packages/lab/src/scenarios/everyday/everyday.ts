@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Arrival } from '../../actor.js'
-import { Troupe } from '../../processes/troupe.js'
+import { ActorGroup } from '../../processes/actor-group.js'
 import type { Keep } from '../../visit.js'
 import { cache } from './cache.js'
 import { config } from './config.js'
@@ -47,9 +47,9 @@ export async function everyday(scenario: Everyday, keep: Keep): Promise<Everyday
 
 async function take(scenario: Everyday, withLock: boolean, keep: Keep): Promise<EverydayTake> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-lab-'))
-  const troupe = new Troupe(scenario.processes)
+  const group = new ActorGroup(scenario.processes)
   const end = async (): Promise<void> => {
-    await troupe.end()
+    await group.end()
     rmSync(folder, { recursive: true, force: true })
   }
   keep(end)
@@ -58,7 +58,7 @@ async function take(scenario: Everyday, withLock: boolean, keep: Keep): Promise<
     const meeting = new Meeting(scenario.processes, behindLock ? BEHIND_LOCK_MS : ALL_COME_MS)
     const settingsOf = (index: number): PlaySettings => ({ withLock, folder, index })
     const startMs = performance.now()
-    const outcomes = await troupe.play(scenario.id, settingsOf, {
+    const outcomes = await group.play(scenario.id, settingsOf, {
       arrived: (arrival) => meeting.join(arrival),
     })
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

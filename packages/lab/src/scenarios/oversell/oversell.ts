@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Troupe } from '../../processes/troupe.js'
+import { ActorGroup } from '../../processes/actor-group.js'
 import type { ServiceName } from '../../services/catalogue.js'
 import type { Services } from '../../services/services.js'
 import { migrateShop, openShop } from '../../shop/open.js'
@@ -47,14 +47,14 @@ const MOST_TRIES = 5
 export class Oversell {
   readonly #settings: OversellSettings
   readonly #services: Services
-  readonly #troupe: Troupe
+  readonly #group: ActorGroup
   readonly #folder = mkdtempSync(join(tmpdir(), 'holdfast-lab-'))
   readonly #shops = new Map<string, Shop>()
 
   constructor(settings: OversellSettings, services: Services) {
     this.#settings = settings
     this.#services = services
-    this.#troupe = new Troupe(settings.processes)
+    this.#group = new ActorGroup(settings.processes)
   }
 
   async run(watcher: Watcher): Promise<OversellResult> {
@@ -75,7 +75,7 @@ export class Oversell {
    * Ends the processes, leaves the databases and removes the folder. The services are the caller's.
    */
   async end(): Promise<void> {
-    await this.#troupe.end()
+    await this.#group.end()
     await Promise.allSettled([...this.#shops.values()].map((shop) => shop.close()))
     rmSync(this.#folder, { recursive: true, force: true })
   }
@@ -95,7 +95,7 @@ export class Oversell {
     for (let tries = 1; ; tries += 1) {
       await restock(shop, items, segments)
       const rush = new Rush(strategy, shop, TTL_MS, watcher)
-      await rush.run(this.#troupe, (index) =>
+      await rush.run(this.#group, (index) =>
         this.#counterSettings(strategy, place, addresses, index),
       )
       const row = rush.row(items, buyers, await audit(shop, strategy.segmented === true))

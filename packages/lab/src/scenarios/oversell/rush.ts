@@ -1,6 +1,6 @@
 /** One rush of buyers on one shop, under one strategy. */
 import type { Actor, Conduct } from '../../actor.js'
-import type { Troupe } from '../../processes/troupe.js'
+import type { ActorGroup } from '../../processes/actor-group.js'
 import { percentile } from '../../report/figures.js'
 import { OTHER_ITEM, type Shop, type ShopKind } from '../../shop/shop.js'
 import type { Strategy, Trouble } from '../../strategies/strategy.js'
@@ -67,8 +67,8 @@ export class Rush {
     return this.#strategy.trouble === undefined || this.#troubled
   }
 
-  async run(troupe: Troupe, settingsOf: (index: number) => CounterSettings): Promise<void> {
-    const { actors } = troupe
+  async run(group: ActorGroup, settingsOf: (index: number) => CounterSettings): Promise<void> {
+    const { actors } = group
     let open = 0
     const doors: (() => void)[] = []
     const trouble = driveTrouble(this.#strategy, {
@@ -94,7 +94,7 @@ export class Rush {
         trouble.noted?.(actor, note)
       },
     }
-    const outcomes = await troupe.play('oversell', settingsOf, conduct)
+    const outcomes = await group.play('oversell', settingsOf, conduct)
     this.#bystanderMs = trouble.driven.bystanderMs
     this.#stuck = trouble.driven.stuck
     this.#troubled = trouble.driven.atMs !== undefined
