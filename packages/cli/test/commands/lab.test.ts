@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { displayWidth } from '../../dist/output/table.js'
 import { STRATEGIES } from '../../../lab/dist/index.js'
 import { isFull } from '../../../../test/support/plan.js'
 import type { Program } from '../support/program.js'
@@ -118,6 +119,17 @@ describe('holdfast lab', () => {
     expect(stderr).toMatch(/without redis \(--services leaves it out\)/)
     expect(stdout).toBe('')
     expect(code).toBe(78)
+  })
+
+  test('fits a terminal of 80 columns in Chinese, whose characters are wide', async () => {
+    const few = ['--items', '4', '--buyers', '8', '--processes', '2', '--segments', '2']
+    const only = ['--strategies', 'read-modify-write', '--services', 'none', '--lang', 'zh']
+    const terminal = new Box().inTerminal(['lab', 'oversell', ...few, ...only], 80)
+    expect(await terminal.code()).toBe(0)
+    const lines = terminal.screen.split(/\r?\n/).map((line) => displayWidth(plainText(line)))
+    expect(lines.length).toBeGreaterThan(8)
+    expect(Math.max(...lines)).toBeLessThanOrEqual(80)
+    expect(terminal.screen).toContain('p99 等待')
   })
 
   test.each([
@@ -244,4 +256,11 @@ function openInBrowser(file: string, profile: string): { dom: string; complaints
   )
   const lines = existsSync(log) ? execFileSync('cat', [log], { encoding: 'utf8' }).split('\n') : []
   return { dom, complaints: lines.filter((line) => line.includes('CONSOLE')) }
+}
+
+/** Returns what a line of the screen shows: without colours, and after the last clearing. */
+function plainText(line: string): string {
+  const shown = line.slice(line.lastIndexOf('\u001b[K') + 1)
+  // oxlint-disable-next-line no-control-regex -- the sequences of this program
+  return shown.replaceAll(/\u001b?\[\d*[mK]/g, '')
 }
