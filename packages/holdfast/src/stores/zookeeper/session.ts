@@ -28,7 +28,7 @@ import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './
 /** How long to look for a server that takes a session, in milliseconds. */
 const CONNECT_MS = 4000
 /** How long a request waits for a connection, in milliseconds. */
-const CONNECTION_WAIT_MS = 4000
+const WAIT_MS = 4000
 /** How long to wait for the answer to the end of a session, in milliseconds. */
 const CLOSE_ANSWER_MS = 1000
 
@@ -206,10 +206,8 @@ export class ZooKeeperSession implements ServiceSession {
     }
     const timer = setTimeout(() => {
       this.#waiting.delete(waiting)
-      pending.reject(
-        new ZooKeeperFailure(CODES.timeout, `no server within ${CONNECTION_WAIT_MS} ms`),
-      )
-    }, CONNECTION_WAIT_MS)
+      pending.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${WAIT_MS} ms`))
+    }, WAIT_MS)
     const settled = <A>(settle: (value: A) => void): ((value: A) => void) => {
       return (value) => {
         clearTimeout(timer)
@@ -291,7 +289,7 @@ export class ZooKeeperSession implements ServiceSession {
  * take anyway.
  */
 export async function repeat<T>(run: () => Promise<T>): Promise<T> {
-  const endMs = systemClock.monotonicMs() + CONNECTION_WAIT_MS
+  const endMs = systemClock.monotonicMs() + WAIT_MS
   for (;;) {
     try {
       return await run()
