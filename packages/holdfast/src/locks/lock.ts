@@ -39,7 +39,8 @@ export interface Lockable<L extends Lease = Lease> {
   /**
    * Takes over the lease that `lease.export()` detached, with its token. The handle is used up.
    * @throws LockLostError when the lease has ended, or was adopted already.
-   * @throws LockUsageError for a damaged handle, or one of another store or lock.
+   * @throws LockUsageError for a damaged handle, one of another store or lock, or one of a reader
+   * where a writer adopts, or the reverse.
    * @throws UnsupportedLockError on stores that cannot pass leases on.
    * @throws StoreUnavailableError when the outcome is unknown.
    */

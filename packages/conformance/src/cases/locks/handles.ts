@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectError } from '../../expect.js'
 import { planForFirst } from '../../faulty-store.js'
-import { adopt as canAdopt, semaphore } from '../../needs.js'
+import { adopt as canAdopt, readWriteLock, semaphore } from '../../needs.js'
 
 export const handles = new Group('handles', [canAdopt])
 
@@ -101,6 +101,28 @@ handles.test(
     assert.equal(await locks.releaseHandle(handle), 'released')
   },
   { needs: [semaphore] },
+)
+
+handles.test(
+  'the handle of a reader is refused by a writer, and the reverse',
+  async (context) => {
+    const locks = await context.locks()
+    const { read, write } = locks.readWriteLock(context.name())
+    const [one, other] = [await read.acquire(), await read.acquire()]
+    const ofReader = await one.export()
+    await expectError('LOCK_USAGE', () => write.adopt(ofReader))
+    await (await read.adopt(ofReader)).release()
+    await other.release()
+    const writer = await write.acquire()
+    const ofWriter = await writer.export()
+    await expectError('LOCK_USAGE', () => read.adopt(ofWriter))
+    const lease = await write.adopt(ofWriter)
+    await lease.downgrade()
+    const ofDowngraded = await lease.export()
+    await expectError('LOCK_USAGE', () => write.adopt(ofDowngraded))
+    assert.equal(await (await read.adopt(ofDowngraded)).release(), 'released')
+  },
+  { needs: [readWriteLock] },
 )
 
 handles.test(

@@ -57,7 +57,8 @@ export async function detachClaim(services: Services, grant: Grant, token: bigin
 
 /**
  * Takes over the exported lease for a lock of this client.
- * @throws LockUsageError when the handle is damaged, or belongs to another store or lock.
+ * @throws LockUsageError when the handle is damaged, or belongs to another store or lock, or to the
+ * other side of a readers-writer lock.
  * @throws LockLostError when the lease has ended, or another process has adopted it.
  * @throws StoreUnavailableError when the outcome stays unknown.
  */
@@ -78,6 +79,7 @@ export async function adoptHandle(
   }
   if (handle.kind !== template.kind || handle.capacity !== template.capacity)
     throw lockMismatch(template, handle, runtime.store.name)
+  assertSameSide(template, handle, runtime)
   const sentMs = runtime.clock.monotonicMs()
   const offsetMs = runtime.clockOffsetMs(sentMs)
   const to: Claim = { ...runtime.newClaim(template, offsetMs), weight: handle.weight }
@@ -96,6 +98,17 @@ export async function adoptHandle(
   // It ended on the way here, as after many tries.
   withdrawals.inBackground(to)
   throw lost(runtime, template.lock, { outcome: 'lost', reason: 'expired' })
+}
+
+/** @throws LockUsageError where a writer would adopt the lease of a reader, or the reverse. */
+function assertSameSide({ weight }: ClaimTemplate, handle: Handle, { store }: Runtime): void {
+  const { kind, lock } = handle
+  if (kind !== 'readWriteLock' || weight === handle.weight) return
+  const [who, side] = handle.weight === 1 ? ['reader', 'read'] : ['writer', 'write']
+  throw new LockUsageError(
+    `The handle is of a ${who} of "${lock}". Adopt it with the .${side} side of that lock.`,
+    { lock, store: store.name },
+  )
 }
 
 /** The TTL counts from the first request: a repeated one may report the grant of an earlier one. */
