@@ -30,8 +30,8 @@ export interface Command {
   readonly waiters: number
   /** Which faults a store meets. */
   readonly faultsFor: (store: StoreName) => readonly AnyFaultKind[]
-  /** Only all promised faults together: of a recording, that one cell. */
-  readonly mixed: boolean
+  /** Of a recording, only this cell, in which all promised faults come together. */
+  readonly together: Together | undefined
   /** Show the schedule and do nothing. */
   readonly plan: boolean
   readonly mutation: string | undefined
@@ -40,6 +40,14 @@ export interface Command {
   readonly report: string | undefined
   /** Run each cell of the guarantees by itself, and keep the results. */
   readonly record: boolean
+}
+
+/** `passed-on`: with leases that are adopted, and releases that are not awaited. */
+const TOGETHER = ['mixed', 'passed-on'] as const
+type Together = (typeof TOGETHER)[number]
+
+function isTogether(name: string | undefined): name is Together {
+  return TOGETHER.some((one) => one === name)
 }
 
 export class UsageError extends Error {}
@@ -67,7 +75,8 @@ ${RUN_FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].titl
   --history FILE   write the history of the last run, one line of JSON an event
   --report FILE    write a page with the timeline, the violations and the figures
   --record         run each fault of each store by itself, then all promised ones together
-                   (--faults mixed: only that), and keep the results in
+                   (--faults mixed or passed-on: only those, under that name),
+                   and keep the results in
                    verification/torture/results for docs/guarantees.md
   --help           show this
 
@@ -106,7 +115,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     waiters:
       values.waiters === undefined ? 0 : wholeNumber('waiters', values.waiters, 0, MOST_WAITERS),
     faultsFor: kindsFor,
-    mixed: values.faults === 'mixed',
+    together: isTogether(values.faults) ? values.faults : undefined,
     plan: values.plan === true,
     mutation:
       values.mutation === undefined ? undefined : mutationName(values.mutation, commandLine),
@@ -235,7 +244,7 @@ function faultsFor(
   const isMet = (kind: FaultKind): boolean =>
     canBeDriven(kind) && !(commandLine && kind === 'abandon')
   return names.flatMap((name): AnyFaultKind[] => {
-    if (name === 'promised' || name === 'mixed')
+    if (name === 'promised' || isTogether(name))
       return [...promisedFaults(store).filter(isMet), ...own]
     if (name === 'all') return [...new Set([...faultsOf(store).filter(isMet), ...own])]
     if (name === 'none' || name === '') return []

@@ -146,13 +146,15 @@ function section(store: StoreName, results: Results | undefined): string {
 /** Cells that are no single fault. */
 const TITLES = {
   mixed: 'all of those under which everything is promised, together',
+  'passed-on':
+    'the same, with leases that pass from process to process, and releases that are not awaited',
   crowded: 'stopped processes, and hundreds of waiters on two locks',
 } as const
 
 type Together = keyof typeof TITLES
 type Cell = FaultKind | Together
 
-const TOGETHER: readonly Together[] = ['mixed', 'crowded']
+const TOGETHER: readonly Together[] = ['mixed', 'passed-on', 'crowded']
 
 function isTogether(name: Cell): name is Together {
   return name in TITLES

@@ -55,7 +55,7 @@ export function cellsOf(
   const together = promisedFaults(store).filter((kind) => kinds.includes(kind))
   if (subject !== 'holdfast') return [[subject, together]]
   if (command.waiters > 0) return [['crowded', kinds]]
-  if (command.mixed) return [['mixed', together]]
+  if (command.together) return [[command.together, together]]
   const alone = faultsOf(store).filter((kind) => kinds.includes(kind))
   const cells: [string, readonly AnyFaultKind[]][] = alone.map((kind) => [kind, [kind]])
   return together.length > 1 ? [...cells, ['mixed', together]] : cells
