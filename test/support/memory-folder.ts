@@ -3,7 +3,15 @@
  * killed process wrote outlives it in memory as well: only the power failure of a machine, which no
  * test has, would show a difference.
  */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
 
@@ -22,6 +30,9 @@ export default function setup(): (() => void) | undefined {
   // Some servers run as users of their own.
   chmodSync(folder, 0o1777)
   process.env['TMPDIR'] = folder
+  const templates = join(folder, 'templates')
+  mkdirSync(templates)
+  process.env['HOLDFAST_TEMPLATES'] = templates
   return () => rmSync(folder, { recursive: true, force: true })
 }
 

@@ -11,6 +11,7 @@ import { userFor } from './postgres.js'
 import { makeFolder, removeFolder } from './folders.js'
 import { freePorts, listens } from './ports.js'
 import { Service } from './service.js'
+import { makeOrCopy } from './templates.js'
 
 /** The database that tests use. */
 const DATABASE = 'app'
@@ -84,10 +85,12 @@ export async function startMysql(options: MysqlOptions = {}): Promise<MysqlServe
 
 function makeDataFolder({ install }: Product, folder: string, user: object | undefined): void {
   const [installer, ...installing] = install
-  execFileSync(installer, ['--no-defaults', ...installing, ...places(folder)], {
-    ...user,
-    cwd: folder,
-    stdio: 'pipe',
+  makeOrCopy(installer, join(folder, 'data'), () => {
+    execFileSync(installer, ['--no-defaults', ...installing, ...places(folder)], {
+      ...user,
+      cwd: folder,
+      stdio: 'pipe',
+    })
   })
 }
 

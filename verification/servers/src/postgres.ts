@@ -9,6 +9,7 @@ import { newestPath, usesNewest } from './newest.js'
 import { makeFolder, removeFolder } from './folders.js'
 import { freePorts, listens } from './ports.js'
 import { Service } from './service.js'
+import { makeOrCopy } from './templates.js'
 
 /** The one user, if a test makes it, who has to give a password. */
 export const GUARDED = 'guarded'
@@ -88,7 +89,13 @@ function makeDataFolder(
 ): string {
   const data = join(folder, 'data')
   const args = ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8']
-  execFileSync(join(bin, 'initdb'), args, { ...runAs, cwd: folder, stdio: 'pipe' })
+  const initdb = join(bin, 'initdb')
+  const make = (): void => {
+    execFileSync(initdb, args, { ...runAs, cwd: folder, stdio: 'pipe' })
+  }
+  // Another environment may make another folder.
+  if (runAs.env) make()
+  else makeOrCopy(initdb, data, make)
   const access = join(data, 'pg_hba.conf')
   writeFileSync(access, `host all ${GUARDED} all scram-sha-256\n${readFileSync(access, 'utf8')}`)
   return data

@@ -114,6 +114,8 @@ function server(index: number, all: readonly Ports[], parent: string, extra: Con
     args: [
       '-Xmx256m',
       '-XX:+UseSerialGC',
+      // Compiled in one step: most servers live for seconds.
+      '-XX:TieredStopAtLevel=1',
       '-Dzookeeper.forceSync=no',
       '-Dzookeeper.extendedTypesEnabled=true',
       '-Dznode.container.checkIntervalMs=2000',
