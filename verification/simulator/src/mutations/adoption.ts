@@ -102,8 +102,8 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
       inRedlock('adoption-round.js', 'length >= quorumOf(this.#panel);', 'length > 0;'),
       inRedlock(
         'claim-vote.js',
-        'const quorum = quorumOf(this.#panel);\n        const { ttlMs } = this.claim;',
-        'const quorum = this.#adopts ? 1 : quorumOf(this.#panel);\n        const { ttlMs } = this.claim;',
+        'token, quorumOf(this.#panel), startMs)',
+        'token, this.#adopts ? 1 : quorumOf(this.#panel), startMs)',
       ),
     ],
     masked: 'the servers are counted twice',
