@@ -60,8 +60,9 @@ test('killed connections: the lease is renewed and the waiter is granted', async
 test('a server that is away for longer than the TTL: the lease ends by its deadline', async () => {
   const locks = locksOf({ pool: poolOf() }, { ttlMs: 600 })
   const lease = await locks.mutex('away').acquire()
+  const lost = new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
   await server.service.crash()
-  await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+  await lost
   expect(lease.held).toBe(false)
   await server.service.start()
   expect(await lease.release()).toBe('lost')
