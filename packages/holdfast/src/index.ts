@@ -5,6 +5,7 @@
 import './lease/adopt/export-and-adopt.js'
 import './lease/deadlock/detector.js'
 import './lease/hold/announce-forgotten.js'
+import './lease/hold/early-abort.js'
 import './lease/hold/lease-note.js'
 import './lease/hold/lease-terms.js'
 import './locks/at-least.js'

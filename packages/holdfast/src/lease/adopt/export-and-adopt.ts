@@ -10,6 +10,7 @@ import { Grant } from '../grant/grant.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'
 import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
+import { endsWithHolder } from '../release/stay-taken.js'
 import { isRetryable } from '../release/withdrawals.js'
 
 /** How long to pause before the verb is repeated, in milliseconds. */
@@ -53,6 +54,25 @@ export async function detachClaim(services: Services, grant: Grant, token: bigin
     throw lost(runtime, claim.lock, result)
   }
   return to
+}
+
+/**
+ * Makes the lock stay taken for `ms` from now on, also after a release. Where the end of the
+ * process frees the lock, a detached claim keeps it. Throws as `detachClaim` does.
+ */
+export async function keepTaken(
+  services: Services,
+  grant: Grant,
+  token: bigint,
+  ms: number,
+): Promise<void> {
+  const { runtime } = services
+  const sentMs = runtime.clock.monotonicMs()
+  if (endsWithHolder(runtime.store)) {
+    grant.claim = await detachClaim(services, grant, token)
+    grant.extend(sentMs, runtime.clockOffsetMs(sentMs), true)
+  }
+  grant.keptUntilMs = runtime.clock.monotonicMs() + ms
 }
 
 /**

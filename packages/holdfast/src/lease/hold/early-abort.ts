@@ -4,21 +4,36 @@
  * The timer is set when the signal is first read. A renewal does not move it: when it fires, the
  * time is compared with the deadline of then.
  */
-import type { Clock } from '../../clock/clock.js'
-import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
+import { LeaseAtRiskError } from '../../errors.js'
+import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
+import type { Grant } from '../grant/grant.js'
+import type { Runtime } from '../runtime/runtime.js'
 
 export class EarlyAbort {
-  readonly #clock: Clock
-  readonly #timeLeftMs: (nowMs: number) => number
-  readonly #abort: () => void
+  readonly #runtime: Runtime
+  readonly #grant: Grant
+  readonly #endsMs: number
+  readonly #beforeMs: number
+  readonly #abort: (reason: LeaseAtRiskError) => void
   #timer: DeadlineTimer | undefined
   #isOver = false
 
-  /** @param timeLeftMs returns how long it is until the signal should abort */
-  constructor(clock: Clock, timeLeftMs: (nowMs: number) => number, abort: () => void) {
-    this.#clock = clock
-    this.#timeLeftMs = timeLeftMs
+  /**
+   * @param endsMs when the lease ends, even if its grant continues
+   * @param beforeMs how long before the end of the lease the signal aborts
+   */
+  constructor(
+    runtime: Runtime,
+    grant: Grant,
+    endsMs: number,
+    beforeMs: number,
+    abort: (reason: LeaseAtRiskError) => void,
+  ) {
+    this.#runtime = runtime
+    this.#grant = grant
+    this.#endsMs = endsMs
+    this.#beforeMs = beforeMs
     this.#abort = abort
   }
 
@@ -26,11 +41,16 @@ export class EarlyAbort {
   watch(): void {
     if (this.#isOver) return
     this.#timer?.cancel()
-    const nowMs = this.#clock.monotonicMs()
-    const leftMs = this.#timeLeftMs(nowMs) - ANNOUNCE_EARLY_MS
+    const { clock, store } = this.#runtime
+    const { deadlineMs, askedTtlMs, claim } = this.#grant
+    const nowMs = clock.monotonicMs()
+    const remainingMs = Math.min(deadlineMs, this.#endsMs) - nowMs
+    const leftMs = remainingMs - Math.min(this.#beforeMs, askedTtlMs / 3) - ANNOUNCE_EARLY_MS
     this.#isOver = leftMs <= 0
-    if (this.#isOver) this.#abort()
-    else this.#timer = new DeadlineTimer(this.#clock, nowMs + leftMs, () => this.watch())
+    if (this.#isOver) {
+      const details = { lock: claim.lock, store: store.name }
+      this.#abort(new LeaseAtRiskError(Math.max(0, remainingMs), details))
+    } else this.#timer = new DeadlineTimer(clock, nowMs + leftMs, () => this.watch())
   }
 
   cancel(): void {

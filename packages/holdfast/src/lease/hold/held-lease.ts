@@ -5,7 +5,6 @@ import { INSPECT } from '../../store/with-json.js'
 import { runUnder, type Enterable } from '../nesting/run-frames.js'
 import { Hold } from './hold.js'
 import type { LeaseNote } from './lease-note.js'
-import { endsWithHolder } from '../release/stay-taken.js'
 import type { Lease, RenewOptions, WriteLease } from './lease.js'
 
 /** The largest time of a `Date`. */
@@ -38,9 +37,14 @@ export class HeldLease extends Hold implements WriteLease {
    * for that, such as a pushed one. Resolves to false when the store no longer holds it.
    */
   async abortBefore(ms: number): Promise<boolean> {
-    const wholeMs = ms + this.grant.askedTtlMs / 3
-    if (this.remainingMs < wholeMs) await this.services.renewals.renewNow(this.grant)
-    this.abortEarly(ms)
+    const { EarlyAbort } = await import('./early-abort.js')
+    const { services, grant } = this
+    const wholeMs = ms + grant.askedTtlMs / 3
+    if (this.remainingMs < wholeMs) await services.renewals.renewNow(grant)
+    const listeners = this.endListeners()
+    const abort = (reason: unknown): void => listeners.abort(reason)
+    listeners.earlyAbort = new EarlyAbort(services.runtime, grant, this.endsMs, ms, abort)
+    this.watchEnd()
     if (this.open) return true
     await this.releaseQuietly()
     return false
@@ -48,13 +52,9 @@ export class HeldLease extends Hold implements WriteLease {
 
   async ensure(ms: number, extra?: unknown): Promise<void> {
     this.#checkNoOptions('ensure', extra)
-    const { checkEnsure, ENSURE_TRIES, tooSlow } = await import('./lease-terms.js')
+    const { ensureLasts } = await import('./lease-terms.js')
     this.assertNotOver()
-    checkEnsure(this.services.runtime, this.grant, this.endsMs, ms)
-    for (let tries = 0; this.remainingMs < ms; tries += 1) {
-      if (tries === ENSURE_TRIES) throw tooSlow(this.services.runtime, this.name, ms)
-      await this.renew()
-    }
+    await ensureLasts(this, this.services.runtime, this.grant, ms)
   }
 
   async annotate(note: LeaseNote): Promise<void> {
@@ -67,21 +67,11 @@ export class HeldLease extends Hold implements WriteLease {
 
   async downgrade(extra?: unknown): Promise<void> {
     this.#checkNoOptions('downgrade', extra)
-    const { assertDowngradable } = await import('./lease-terms.js')
+    const { downgradeGrant } = await import('./lease-terms.js')
     this.assertNotOver()
-    const { grant, name, kind } = this
-    const { runtime, renewals } = this.services
-    assertDowngradable(runtime.store, name, kind)
-    // Before the answer, which may be lost: no other caller of this process may get as a writer
-    // what the store holds for a reader.
-    grant.weight = 1
-    try {
-      if (!(await runtime.store.downgrade(grant.claim))) renewals.lose(grant, 'expired')
-    } catch (error) {
-      throw runtime.asLockError(error, name, 'the downgrade')
-    }
+    await downgradeGrant(this.services, this.grant)
     this.assertNotOver()
-    grant.claim = { ...grant.claim, weight: 1 }
+    this.grant.claim = { ...this.grant.claim, weight: 1 }
   }
 
   async export(extra?: unknown): Promise<string> {
@@ -102,17 +92,10 @@ export class HeldLease extends Hold implements WriteLease {
    * process. Its TTL has to be longer.
    */
   async keepTaken(ms: number): Promise<void> {
-    const { grant, services, token } = this
-    const { clock, store } = services.runtime
+    const { keepTaken } = await import('../adopt/export-and-adopt.js')
     // A pushed grant has a short TTL until its first renewal.
-    if (grant.renewing === 'once') await this.renew()
-    if (endsWithHolder(store)) {
-      const { detachClaim } = await import('../adopt/export-and-adopt.js')
-      const sentMs = clock.monotonicMs()
-      grant.claim = await detachClaim(services, grant, token)
-      grant.extend(sentMs, services.runtime.clockOffsetMs(sentMs), true)
-    }
-    grant.keptUntilMs = clock.monotonicMs() + ms
+    if (this.grant.renewing === 'once') await this.renew()
+    await keepTaken(this.services, this.grant, this.token, ms)
   }
 
   /** Lets a release free the lock at once again. */

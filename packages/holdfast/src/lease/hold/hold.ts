@@ -2,7 +2,7 @@
  * One caller's hold on a grant: its end by release, loss or `maxHoldMs`, and the callbacks that run
  * under it. `HeldLease` adds what user code may ask.
  */
-import { LeaseAtRiskError, LockLostError, LockUsageError, type LossReason } from '../../errors.js'
+import { LockLostError, LockUsageError, type LossReason } from '../../errors.js'
 import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
@@ -115,30 +115,14 @@ export class Hold implements Forgettable, Enterable {
   get signal(): AbortSignal {
     this.weak?.keep(this)
     const listeners = this.endListeners()
-    const isFirst = !listeners.hasSignal
-    const signal = listeners.signal(this.lost ?? listeners.stopReason)
-    if (isFirst) this.watchEnd()
+    if (listeners.signal) return listeners.signal
+    const signal = listeners.makeSignal(this.lost ?? listeners.stopReason)
+    this.watchEnd()
     return signal
   }
 
-  private endListeners(): EndListeners {
+  protected endListeners(): EndListeners {
     return (this.listeners ??= new EndListeners())
-  }
-
-  /** Lets the signal abort this long before the lease ends. */
-  protected abortEarly(ms: number): void {
-    const { grant } = this
-    const { clock, store } = this.services.runtime
-    const leftMs = (nowMs: number): number => Math.min(grant.deadlineMs, this.endsMs) - nowMs
-    this.endListeners().abortEarly(
-      clock,
-      (nowMs) => leftMs(nowMs) - Math.min(ms, grant.askedTtlMs / 3),
-      () => {
-        const remainingMs = Math.max(0, leftMs(clock.monotonicMs()))
-        return new LeaseAtRiskError(remainingMs, { lock: this.name, store: store.name })
-      },
-    )
-    this.watchEnd()
   }
 
   /** Watches the end of the lease for a signal that aborts early. The end may have come nearer. */
@@ -147,7 +131,7 @@ export class Hold implements Forgettable, Enterable {
   }
 
   get isInUse(): boolean {
-    return this.listeners?.hasSignal === true || this.busy
+    return this.listeners?.signal !== undefined || this.busy
   }
 
   /** From now on user code may forget it. */

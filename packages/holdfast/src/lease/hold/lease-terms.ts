@@ -1,17 +1,18 @@
-/** Checks of what a holder asks of its lease: another TTL, time that remains, a downgrade. */
+/** What a holder asks of its lease: another TTL, time that remains, a downgrade. */
 import { LockUsageError, StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
 import { marginMs } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
-import type { RenewOptions } from './lease.js'
+import type { Lease, RenewOptions } from './lease.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkDuration, checkTtl } from '../../options/lock-options.js'
 import type { LockKind, Store } from '../../store/contract.js'
 import type { Runtime } from '../runtime/runtime.js'
+import type { Services } from '../services.js'
 
 const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
 
 /** How often `ensure` renews while each answer comes too late. */
-export const ENSURE_TRIES = 3
+const ENSURE_TRIES = 3
 
 /** @throws LockUsageError for a TTL that makes no sense, or that the store does not grant. */
 export function changeTtl({ store, clock }: Runtime, grant: Grant, options: RenewOptions): void {
@@ -30,8 +31,26 @@ export function changeTtl({ store, clock }: Runtime, grant: Grant, options: Rene
   grant.changeTtl(ttlMs, clock.monotonicMs())
 }
 
+/**
+ * Renews a lease until it lasts for that long.
+ * @throws LockUsageError when no renewal can make it last that long; StoreUnavailableError when
+ * the renewals come too late.
+ */
+export async function ensureLasts(
+  lease: Pick<Lease, 'remainingMs' | 'renew'> & { readonly endsMs: number },
+  runtime: Runtime,
+  grant: Grant,
+  ms: number,
+): Promise<void> {
+  checkEnsure(runtime, grant, lease.endsMs, ms)
+  for (let tries = 0; lease.remainingMs < ms; tries += 1) {
+    if (tries === ENSURE_TRIES) throw tooSlow(runtime, grant.claim.lock, ms)
+    await lease.renew()
+  }
+}
+
 /** @throws LockUsageError when no renewal can make the lease last that long. */
-export function checkEnsure({ clock }: Runtime, grant: Grant, endsMs: number, ms: unknown): void {
+function checkEnsure({ clock }: Runtime, grant: Grant, endsMs: number, ms: unknown): void {
   checkDuration('The time of ensure', ms, { min: 0 })
   const { askedTtlMs, claim } = grant
   const mostMs = Math.floor(askedTtlMs - marginMs(askedTtlMs))
@@ -50,7 +69,7 @@ export function checkEnsure({ clock }: Runtime, grant: Grant, endsMs: number, ms
 }
 
 /** Returns the error for renewals that take longer than the TTL has time to spare. */
-export function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnavailableError {
+function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnavailableError {
   return new StoreUnavailableError(
     `The lease on "${lock}" continues, but ${ENSURE_TRIES} renewals in a row came too late to leave ${ms} ms. ` +
       'Use a longer TTL, or check the store and the network.',
@@ -58,8 +77,25 @@ export function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnav
   )
 }
 
-/** @throws LockUsageError for a lease that is no writer's; UnsupportedLockError on some stores. */
-export function assertDowngradable({ name, traits }: Store, lock: string, kind: LockKind): void {
+/**
+ * Downgrades the grant of a writer in the store.
+ * @throws LockUsageError for a lease that is no writer's; UnsupportedLockError on some stores.
+ */
+export async function downgradeGrant(services: Services, grant: Grant): Promise<void> {
+  const { runtime, renewals } = services
+  const { lock, kind } = grant.claim
+  assertDowngradable(runtime.store, lock, kind)
+  // Before the answer, which may be lost: no other caller of this process may get as a writer what
+  // the store holds for a reader.
+  grant.weight = 1
+  try {
+    if (!(await runtime.store.downgrade(grant.claim))) renewals.lose(grant, 'expired')
+  } catch (error) {
+    throw runtime.asLockError(error, lock, 'the downgrade')
+  }
+}
+
+function assertDowngradable({ name, traits }: Store, lock: string, kind: LockKind): void {
   if (kind !== 'readWriteLock') {
     throw new LockUsageError(`Only a writer's lease can be downgraded; "${lock}" is a ${kind}.`, {
       lock,
