@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startCluster, type RedisCluster } from '@holdfast/servers/redis-cluster'
 import { startSentinels, type SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { exerciseRights } from '../../dist/doctor/redis-rights.js'
-import { Box } from '../support/holdfast.js'
+import { Box, type Inspected } from '../support/holdfast.js'
 import type { Program, ProgramOptions } from '../support/program.js'
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
@@ -39,6 +39,11 @@ class Project extends Box {
 
   override holdfast(args: readonly string[], options: ProgramOptions = {}): Program {
     return super.holdfast(args, { ...options, cwd: this.folder, env: { HOLDFAST_STORE: this.url } })
+  }
+
+  /** Asks the servers of this project, by the command. */
+  override async inspect(name: string): Promise<Inspected | null> {
+    return (await this.json<{ lock: Inspected | null }>(['inspect', name])).lock
   }
 }
 
