@@ -1,5 +1,6 @@
 /** Servers that stall, die or are cut off from each other. */
 import { describe, expect, test } from 'vitest'
+import { onLockEvent } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import { TICK_MS } from '@holdfast/servers/zookeeper'
 import { systemClock, type Clock } from '../../dist/clock/clock.js'
@@ -259,10 +260,15 @@ test(
     const { proxy, connect } = await openProxy(ports[0])
     const raw = await openRaw(direct)
     const lease = await openLocks({ connect: direct }).mutex('back').acquire()
+    const queued = queuedOnce('back')
+    // The raw session sees the entry long before the client moves it.
+    proxy.faults.replyMs = 100
     const waiting = openLocks({ connect }).mutex('back').acquire({ waitMs: 50_000 })
     // It would be an unhandled rejection while the test looks elsewhere.
     waiting.catch(() => undefined)
-    await expect.poll(() => nodesOf(raw, 'back')).toHaveLength(2)
+    // Until the move, the entry stands on the session for leases, which lives for half a minute.
+    await Promise.race([queued, waiting])
+    expect(await nodesOf(raw, 'back')).toHaveLength(2)
     proxy.faults.refuse = true
     proxy.reset()
     await expect.poll(() => nodesOf(raw, 'back'), { timeout: 20_000 }).toHaveLength(1)
@@ -462,6 +468,13 @@ test.each([{ maxSessionTimeout: 8000 }, { minSessionTimeout: 12_000 }])(
     expect(await onlooker.steal('seen', { now: true })).toMatchObject({ holders: 1 })
   },
 )
+
+/** Resolves when a claim waits for the lock: its entry stands on the session for waiters. */
+function queuedOnce(lock: string): Promise<void> {
+  return new Promise((resolve) => {
+    after(onLockEvent('queued', (event) => event.lock === lock && resolve()))
+  })
+}
 
 function left(claims: readonly WeakRef<Claim>[]): number {
   collectGarbage()
