@@ -5,7 +5,7 @@ import type { Command, TakeSignal } from './commands/command.js'
 import { EXIT } from './exit-codes.js'
 import { closeGoneTerminal } from './output/gone-terminal.js'
 import { flushed, stdoutFailure } from './output/streams.js'
-import { failureOf, writeFailure } from './report.js'
+import { failureOf, writeFailure } from './failure.js'
 
 /** Resolves with the exit code. A rejection is reported and turned into one. */
 export type Main = (argv: readonly string[], takeSignal: TakeSignal) => Promise<number>

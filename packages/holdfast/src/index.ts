@@ -48,8 +48,8 @@ export type {
 export { channelName } from './lease/runtime/events.js'
 export { onLockEvent } from './lease/runtime/on-lock-event.js'
 export type { LockEvent, LockEventName, LockEvents } from './lease/runtime/events.js'
-export { findDeadlocks } from './lease/deadlock/wait-graph.js'
-export type { Deadlock } from './lease/deadlock/wait-graph.js'
+export { findDeadlocks } from './lease/deadlock/find-deadlocks.js'
+export type { Deadlock } from './lease/deadlock/find-deadlocks.js'
 export {
   InternalLockError,
   isLockError,

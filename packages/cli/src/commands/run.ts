@@ -2,7 +2,7 @@
 import { isatty } from 'node:tty'
 import { printHelp } from '../args/help.js'
 import { EXIT } from '../exit-codes.js'
-import { failureOf, note, writeFailure } from '../report.js'
+import { failureOf, note, writeFailure } from '../failure.js'
 import { takeSignals, unlessAborted } from '../run/interrupted.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
 import { runUnderLock } from '../run/under-lock.js'

@@ -1,5 +1,5 @@
 /** The findings of `holdfast doctor`. */
-import { failureOf } from '../report.js'
+import { failureOf } from '../failure.js'
 
 export interface Finding {
   readonly check: string

@@ -2,7 +2,7 @@
 import { onLockEvent, type Lease } from 'holdfast'
 import { isatty } from 'node:tty'
 import type { ExitStatus } from '../exit-codes.js'
-import { failureOf, note } from '../report.js'
+import { failureOf, note } from '../failure.js'
 import { forwardTo, stopTogether } from '../supervise/forwarding.js'
 import { startJob, type Job } from '../supervise/job.js'
 import { Keyboard } from '../supervise/keyboard.js'

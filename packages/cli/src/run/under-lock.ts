@@ -4,9 +4,9 @@
  */
 import { createLocks, type Lease, type Locks } from 'holdfast'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
-import { failureOf, note } from '../report.js'
+import { failureOf, note } from '../failure.js'
 import type { StoreLocation } from '../stores/locate.js'
-import { openStore } from '../stores/registry.js'
+import { openStore } from '../stores/open-store.js'
 import { assertStartable } from '../supervise/find-command.js'
 import { settlesWithin } from '../../../holdfast/dist/clock/with-timeout.js'
 import { lockOf } from './lock-of.js'

@@ -1,7 +1,7 @@
 /** Opens the store of a command that inspects or changes locks, and closes it afterwards. */
 import { createLocks, type Locks } from 'holdfast'
 import { locateStore, type LocateOptions, type StoreLocation } from './locate.js'
-import { openStore } from './registry.js'
+import { openStore } from './open-store.js'
 
 export async function withLocks<T>(
   options: LocateOptions,

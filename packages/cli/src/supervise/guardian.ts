@@ -10,7 +10,7 @@ import type { Readable, Writable } from 'node:stream'
 import { SystemError } from '../cli-error.js'
 import { GUARDIAN_SCRIPT } from '../paths.js'
 import { startFailure } from './start-failure.js'
-import type { Target } from './target.js'
+import type { Target } from './command-processes.js'
 
 /**
  * Returns a PATH with the system's folders: that of the command may lead nowhere, and without

@@ -9,7 +9,14 @@ import { startGate, type Gate } from './command-gate.js'
 import { Guardian } from './guardian.js'
 import { groupOf, type RecordedGroup } from './process-group.js'
 import { lookUp, type ProcessInfo } from './processes.js'
-import { killAll, mayOutlive, membersOf, signalAll, signalCommand, type Target } from './target.js'
+import {
+  killAll,
+  mayOutlive,
+  membersOf,
+  signalAll,
+  signalCommand,
+  type Target,
+} from './command-processes.js'
 
 export interface JobOptions {
   readonly command: readonly [string, ...string[]]

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { childEnv } from '../../dist/run/child-env.js'
 import { locateStore } from '../../dist/stores/locate.js'
-import { openStore } from '../../dist/stores/registry.js'
-import { failureOf } from '../../dist/report.js'
+import { openStore } from '../../dist/stores/open-store.js'
+import { failureOf } from '../../dist/failure.js'
 import {
   databaseUrl,
   embeddedOptions,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { ERROR_EXITS } from '../../dist/exit-codes.js'
-import { failureOf } from '../../dist/report.js'
+import { failureOf } from '../../dist/failure.js'
 
 const page = readFileSync(new URL('../../../../docs/command-line.md', import.meta.url), 'utf8')
 

@@ -7,7 +7,7 @@ import { LinkedSet } from '../collections/linked-set.js'
 import type { Store } from '../store/contract.js'
 import { RetryRounds } from './wait/retry-rounds.js'
 import { CohortQueue } from './local-queue/cohort-queue.js'
-import { FifoQueue } from './local-queue/fifo-queue.js'
+import { StoreOrderQueue } from './local-queue/store-order-queue.js'
 import { Heartbeats } from './wait/heartbeats.js'
 import {
   checkBoolean,
@@ -44,7 +44,7 @@ export class Client implements Services {
   readonly leases = new LinkedSet<OpenLease>()
   readonly waiters: WaiterLimit
   readonly cohorts: QueueRegistry<CohortQueue>
-  readonly fifoQueues: QueueRegistry<FifoQueue>
+  readonly fifoQueues: QueueRegistry<StoreOrderQueue>
   readonly noHandOffQueues: Readonly<Record<'renewed' | 'fixed', QueueRegistry<NoHandOffQueue>>>
 
   /** @throws LockUsageError when an option makes no sense. */
@@ -71,7 +71,7 @@ export class Client implements Services {
     this.releases = new OpenReleases(clock)
     this.renewals = new RenewalScheduler(this.runtime, this.withdrawals)
     this.cohorts = new QueueRegistry((template) => new CohortQueue(this, template))
-    this.fifoQueues = new QueueRegistry((template) => new FifoQueue(this, template))
+    this.fifoQueues = new QueueRegistry((template) => new StoreOrderQueue(this, template))
     this.noHandOffQueues = {
       renewed: new QueueRegistry((template) => new NoHandOffQueue(this, template, true)),
       fixed: new QueueRegistry((template) => new NoHandOffQueue(this, template, false)),

@@ -69,7 +69,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'A FIFO queue hands off only to the caller that stands right behind',
     edits: [
       {
-        file: 'lease/local-queue/fifo-queue.js',
+        file: 'lease/local-queue/store-order-queue.js',
         find: 'first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined',
         replace: 'first',
       },

@@ -53,7 +53,7 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
     breaks: 'A wait is stuck only where the stuck holders leave it no room',
     edits: [
       {
-        file: 'lease/deadlock/wait-graph.js',
+        file: 'lease/deadlock/find-deadlocks.js',
         find: 'if (held + weight > lock.capacity)',
         replace: 'if (held > 0)',
       },

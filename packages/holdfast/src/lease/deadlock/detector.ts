@@ -22,7 +22,7 @@ import {
   type OuterLease,
   type PendingWait,
 } from './wait-under-leases.js'
-import { findDeadlocks, type Deadlock, type SeenHolder } from './wait-graph.js'
+import { findDeadlocks, type Deadlock, type SeenHolder } from './find-deadlocks.js'
 
 /** The shortest and longest pause between two rounds, in milliseconds. */
 const SUSPECTED_PAUSE_MS = 100

@@ -4,7 +4,7 @@
  */
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
-import { CallerQueue } from './caller-queue.js'
+import { CallerQueue } from './claim-per-caller.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
 import { announceGrant } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'

@@ -1,6 +1,7 @@
 /**
  * Renews the grants of a client with one timer for all of them. Notices that a lease is at risk
- * (`risk.ts`), and that one is lost (`loss.ts`): by its deadline, or by the store's answer.
+ * (`risk.ts`), and that one is lost (`end-lost-grant.ts`): by its deadline, or by the store's
+ * answer.
  *
  * Grants with the same TTL share a lane. A grant whose renewal is in flight or in doubt stays in
  * `#unanswered` until an answer comes. An unknown outcome keeps the old deadline, and the scheduler
@@ -19,7 +20,7 @@ import type { Grant } from '../grant/grant.js'
 import { RenewalLane } from '../grant/renewal-lane.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Withdrawals } from '../release/withdrawals.js'
-import { endLost } from './loss.js'
+import { endLost } from './end-lost-grant.js'
 import { noteRisk, noteSafe, riskMs } from './risk.js'
 
 /** An unanswered renewal is sent again after a sixth of the TTL, and after this time at most. */

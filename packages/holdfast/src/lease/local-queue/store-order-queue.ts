@@ -13,7 +13,7 @@
  */
 import { atTickEndOf } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
-import { CallerQueue, type QueuedCaller } from './caller-queue.js'
+import { CallerQueue, type QueuedCaller } from './claim-per-caller.js'
 import { invariant } from '../../invariant.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
 import { announceGrant } from '../runtime/announcements.js'
@@ -28,7 +28,7 @@ import type { GrantReturner } from '../hold/hold.js'
 import { Wait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
-export class FifoQueue implements GrantReturner {
+export class StoreOrderQueue implements GrantReturner {
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #atTickEnd: (work: () => void) => void
