@@ -36,13 +36,16 @@ describe('a runtime that is broken on purpose', () => {
     { timeout: 300_000 },
     async (_name, mutation) => {
       const runtime = await mutated(mutation)
-      const { failed } = await exploreRings({
-        store: mutation.store ?? 'memory',
-        firstSeed: 1,
-        seeds: MOST_SEEDS,
-        runtime,
-        isOver: (tally) => tally.failed.length > 0,
-      })
+      const search = (firstSeed: number, seeds: number) =>
+        exploreRings({
+          store: mutation.store ?? 'memory',
+          firstSeed,
+          seeds,
+          runtime,
+          isOver: (tally) => tally.failed.length > 0,
+        })
+      let { failed } = await search(mutation.seed, 1)
+      if (failed.length === 0) ({ failed } = await search(1, MOST_SEEDS))
       const [{ findings } = { findings: [] }] = failed
       expect(findings.map(({ property }) => property)).toContain(mutation.as)
     },

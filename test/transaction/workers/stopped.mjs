@@ -22,7 +22,7 @@ const { store, db } = {
     return { store: mysqlStore({ pool }), db: mysqlTransactions(pool) }
   },
 }[library]()
-const locks = createLocks(store, { ttlMs: 500 })
+const locks = createLocks(store, { ttlMs: 2000 })
 
 const outcome = await locks
   .transaction(locks.mutex('stopped'), db, async (tx, lease) => {

@@ -10,6 +10,8 @@ export interface RingMutation {
   readonly store?: StoreName
   /** What the judge finds. */
   readonly as: string
+  /** A seed that showed it. After other changes it may be another one. */
+  readonly seed: number
 }
 
 const DETECTOR = 'lease/deadlock/detector.js'
@@ -21,6 +23,7 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
     breaks: 'Every ring is broken',
     edits: [{ file: DETECTOR, find: NAMED, replace: 'false' }],
     as: 'liveness',
+    seed: 4,
   },
   {
     name: 'seen-once',
@@ -28,12 +31,14 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
     edits: [{ file: DETECTOR, find: NAMED, replace: 'deadlock' }],
     store: 'poll',
     as: 'true-report',
+    seed: 557,
   },
   {
     name: 'any-victim',
     breaks: 'One wait of a ring fails',
     edits: [{ file: DETECTOR, find: 'deadlock.victim.id === nested.id', replace: 'true' }],
     as: 'one-victim',
+    seed: 13,
   },
   {
     name: 'two-readings',
@@ -47,6 +52,7 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
     ],
     store: 'poll',
     as: 'liveness',
+    seed: 7,
   },
   {
     name: 'no-weights',
@@ -59,5 +65,6 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
       },
     ],
     as: 'true-report',
+    seed: 83,
   },
 ]
