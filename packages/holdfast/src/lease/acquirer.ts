@@ -79,8 +79,7 @@ export class Acquirer {
 
   /** Waits up to `waitMs`, by default for one attempt. A busy lock is a value, not an error. */
   async tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
-    const { runtime } = this.#client
-    if (runtime.closed) throw runtime.lateCallError(this.#template.lock)
+    this.#client.runtime.assertOpen(this.#template.lock)
     const limits =
       options === undefined ? ONE_ATTEMPT : this.#limits('tryAcquire', options, ONE_ATTEMPT)
     const acquirer = options === undefined ? this : this.#withTerms(options)
@@ -139,8 +138,7 @@ export class Acquirer {
         lock: this.#template.lock,
       })
     }
-    const { runtime } = this.#client
-    if (runtime.closed) throw runtime.lateCallError(this.#template.lock)
+    this.#client.runtime.assertOpen(this.#template.lock)
     const limits = options === undefined ? this.#client.waitLimits : this.#limits('run', options)
     const acquirer = options === undefined ? this : this.#withTerms(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)

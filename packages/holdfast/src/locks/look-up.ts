@@ -85,7 +85,7 @@ export async function inspectLock(
   { runtime }: Client,
   { lock, kind, capacity }: Pick<ClaimTemplate, 'lock' | 'kind' | 'capacity'>,
 ): Promise<LockState> {
-  if (runtime.closed) throw runtime.lateCallError(lock)
+  runtime.assertOpen(lock)
   const free: LockInfo = { lock, kind, capacity, holders: [], waiters: [], lastToken: undefined }
   let found: LockInfo | undefined
   try {

@@ -23,7 +23,7 @@ export async function* observeLeaders(
   let seen: string | undefined | null = null
   for (;;) {
     signal?.throwIfAborted()
-    if (runtime.closed) throw runtime.lateCallError(lock)
+    runtime.assertOpen(lock)
     try {
       const [leader] = await holders()
       if (leader?.claimId !== seen) {

@@ -30,7 +30,7 @@ export async function steal(
   const { store } = runtime
   if (!store.traits.steal) throw unsupported(store, 'steal')
   const how = checkSteal(options)
-  if (runtime.closed) throw runtime.lateCallError(lock)
+  runtime.assertOpen(lock)
   const stolen = await store.steal(lock, how)
   // Holders of this client, and the callers behind them, need not wait for the next renewal.
   const own = leases.values().filter((lease) => lease.name === lock)

@@ -88,7 +88,7 @@ export async function adoptHandle(
   renews: boolean,
   text: unknown,
 ): Promise<Grant> {
-  if (runtime.closed) throw runtime.lateCallError(template.lock)
+  runtime.assertOpen(template.lock)
   assertAdopts(runtime, template.lock)
   const handle = handleFor(runtime, text)
   if (handle.lock !== template.lock) {
@@ -147,7 +147,7 @@ function grantOf(
  */
 export async function renewHandle({ runtime }: Services, text: unknown): Promise<void> {
   const { lock, claimId: id, ttlMs } = handleFor(runtime, text)
-  if (runtime.closed) throw runtime.lateCallError(lock)
+  runtime.assertOpen(lock)
   assertAdopts(runtime, lock)
   const renewal = { lock, id, ttlMs, owner: runtime.owner }
   const [result] = await runtime.store.renew([renewal])
@@ -162,7 +162,7 @@ export async function releaseHandle(
   text: unknown,
 ): Promise<'released' | 'lost'> {
   const handle = handleFor(runtime, text)
-  if (runtime.closed) throw runtime.lateCallError(handle.lock)
+  runtime.assertOpen(handle.lock)
   assertAdopts(runtime, handle.lock)
   const claim = { ...claimOf(handle), heartbeatMs: handle.ttlMs, owner: runtime.owner }
   const nowMs = runtime.clock.monotonicMs()

@@ -346,7 +346,7 @@ export class Hold implements Forgettable, Enterable {
     if (this.lost) throw this.lossError()
     this.assertNotReleased()
     const { runtime } = this.services
-    if (this.fate === 'abandoned' && runtime.closed) throw runtime.lateCallError(this.name)
+    if (this.fate === 'abandoned') runtime.assertOpen(this.name)
     if (this.lateness(runtime.clock.monotonicMs())) throw this.lossError()
   }
 

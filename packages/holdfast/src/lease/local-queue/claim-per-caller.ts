@@ -18,7 +18,10 @@ import { LinkedSet, type Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { AttemptTerms, ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
 import { Grant } from '../grant/grant.js'
-import type { HeldLease } from '../hold/held-lease.js'
+import { HeldLease } from '../hold/held-lease.js'
+import type { GrantReturner } from '../hold/hold.js'
+import { announceGrant } from '../runtime/announcements.js'
+import { channels } from '../runtime/events.js'
 import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
@@ -53,17 +56,18 @@ export class CallerQueue {
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
-  readonly #serve: (wait: Wait<HeldLease>, grant: Grant) => void
+  readonly #returner: GrantReturner
   /** In the order of the calls. */
   readonly #callers = new LinkedSet<QueuedCaller>()
   /** Runs while a grant is held back. */
   #holdBackTimer: Timer | undefined
 
+  /** @param returner what takes a grant back when its lease is released */
   constructor(
     services: Services,
     template: ClaimTemplate,
     { renews, tokens }: QueueTerms,
-    serve: (wait: Wait<HeldLease>, grant: Grant) => void,
+    returner: GrantReturner,
   ) {
     this.#services = services
     this.#template = template
@@ -77,7 +81,7 @@ export class CallerQueue {
         return latest
       },
     }
-    this.#serve = serve
+    this.#returner = returner
   }
 
   #attemptTerms(tokens: number): AttemptTerms {
@@ -164,6 +168,14 @@ export class CallerQueue {
     for (let at = first; at !== place && at.next; at = at.next) this.#assign(at, at.next.value.wait)
     invariant(this.#callers.delete(place), 'a claim serves one caller', this.#template.lock)
     this.#serve(wait, grant)
+  }
+
+  #serve(wait: Wait<HeldLease>, grant: Grant): void {
+    const { runtime, renewals } = this.#services
+    const nowMs = runtime.clock.monotonicMs()
+    renewals.add(grant)
+    if (channels.granted.hasSubscribers) announceGrant(runtime, grant, nowMs - wait.startedMs)
+    wait.serve(new HeldLease(this.#services, grant, nowMs, wait.maxHoldMs, this.#returner))
   }
 
   #holdBack(place: Place<QueuedCaller>, grant: Grant, earlier: Place<QueuedCaller>): void {

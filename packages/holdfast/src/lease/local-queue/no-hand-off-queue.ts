@@ -6,11 +6,9 @@ import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { CallerQueue } from './claim-per-caller.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
-import { announceGrant } from '../runtime/announcements.js'
-import { channels } from '../runtime/events.js'
 import type { Grant } from '../grant/grant.js'
 import { releaseGrant } from './local-hand-off.js'
-import { HeldLease } from '../hold/held-lease.js'
+import type { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
 import { Wait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
@@ -24,9 +22,7 @@ export class NoHandOffQueue implements GrantReturner {
     this.#services = services
     this.#template = template
     const terms = { renews, tokens: () => 1 }
-    this.#callers = new CallerQueue(services, template, terms, (wait, grant) =>
-      this.#serve(wait, grant),
-    )
+    this.#callers = new CallerQueue(services, template, terms, this)
   }
 
   /** Whether no caller of this process waits here. */
@@ -47,13 +43,5 @@ export class NoHandOffQueue implements GrantReturner {
 
   returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
     return releaseGrant(this.#services, grant, nowMs)
-  }
-
-  #serve(wait: Wait<HeldLease>, grant: Grant): void {
-    const nowMs = this.#services.runtime.clock.monotonicMs()
-    this.#services.renewals.add(grant)
-    if (channels.granted.hasSubscribers)
-      announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
-    wait.serve(new HeldLease(this.#services, grant, nowMs, wait.maxHoldMs, this))
   }
 }

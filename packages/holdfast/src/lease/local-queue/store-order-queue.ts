@@ -16,14 +16,12 @@ import { LinkedSet, type Place } from '../../collections/linked-set.js'
 import { CallerQueue, type QueuedCaller } from './claim-per-caller.js'
 import { invariant } from '../../invariant.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
-import { announceGrant } from '../runtime/announcements.js'
-import { channels } from '../runtime/events.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { outsideContext } from '../../async/async-context.js'
 import type { Grant } from '../grant/grant.js'
 import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-hand-off.js'
-import { HeldLease } from '../hold/held-lease.js'
+import type { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
 import { Wait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
@@ -56,9 +54,7 @@ export class StoreOrderQueue implements GrantReturner {
       // the store's clock.
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
     }
-    this.#queued = new CallerQueue(services, template, terms, (wait, grant) =>
-      this.#serve(wait, grant),
-    )
+    this.#queued = new CallerQueue(services, template, terms, this)
   }
 
   /** Whether no caller waits here. */
@@ -131,13 +127,5 @@ export class StoreOrderQueue implements GrantReturner {
   #hold(wait: Wait<HeldLease>): void {
     const place = this.#held.add(wait)
     wait.onGiveUp = () => void this.#held.delete(place)
-  }
-
-  #serve(wait: Wait<HeldLease>, grant: Grant): void {
-    const nowMs = this.#services.runtime.clock.monotonicMs()
-    this.#services.renewals.add(grant)
-    if (channels.granted.hasSubscribers)
-      announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
-    wait.serve(new HeldLease(this.#services, grant, nowMs, wait.maxHoldMs, this))
   }
 }

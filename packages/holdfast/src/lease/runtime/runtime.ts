@@ -69,6 +69,11 @@ export class Runtime {
     this.deadlocks = new DetectorLoader(this, deadlockCheckMs)
   }
 
+  /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
+  assertOpen(lock: string): void {
+    if (this.closed) throw this.lateCallError(lock)
+  }
+
   /** Returns the error for a call after the client was closed. */
   lateCallError(lock: string): LockUsageError {
     return new LockUsageError(
