@@ -1,4 +1,5 @@
 /** The directed scenarios of exported leases. */
+import type { Heir } from '@holdfast/workload'
 import type { Fault } from '../faults/fault.js'
 import { once, quietCase, type Scenario } from './build.js'
 
@@ -7,6 +8,11 @@ const LONG_MS = 9000
 /** Redlock's servers are 0, 1 and 2. From a time on a process does not reach one of them. */
 function cut(process: number, node: number, atMs: number, forMs: number): Fault {
   return { kind: 'cut', process, node, atMs, forMs, holds: false }
+}
+
+/** An actor of process 0 that takes the lock and exports its lease. */
+function exporter(heirs: readonly Heir[]): ReturnType<typeof once> {
+  return once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 100 }, { heirs })
 }
 
 export const ADOPTION_SCENARIOS: readonly Scenario[] = [
@@ -19,15 +25,7 @@ export const ADOPTION_SCENARIOS: readonly Scenario[] = [
       processes: 2,
       durationMs: 22_000,
       ttlMs: 20_000,
-      actors: [
-        once(
-          0,
-          'p0.a',
-          'fifo',
-          { atMs: 100, workMs: 100 },
-          { heirs: [{ process: 1, afterMs: 300, workMs: 10 }] },
-        ),
-      ],
+      actors: [exporter([{ process: 1, afterMs: 300, workMs: 10 }])],
       faults: [
         // In this moment the request leaves. The seed makes it arrive after the withdrawal.
         { kind: 'slow', process: 1, atMs: 400, forMs: 300, meanMs: 10_000 },
@@ -49,13 +47,7 @@ export const ADOPTION_SCENARIOS: readonly Scenario[] = [
       durationMs: 12_000,
       ttlMs: 10_000,
       actors: [
-        once(
-          0,
-          'p0.a',
-          'fifo',
-          { atMs: 100, workMs: 100 },
-          { heirs: [{ process: 1, afterMs: 300, workMs: 10 }] },
-        ),
+        exporter([{ process: 1, afterMs: 300, workMs: 10 }]),
         once(2, 'p2.a', 'fifo', { atMs: 1500, workMs: 10 }),
       ],
       faults: [cut(0, 2, 150, 500), cut(2, 1, 1400, LONG_MS)],
@@ -72,18 +64,10 @@ export const ADOPTION_SCENARIOS: readonly Scenario[] = [
       durationMs: 12_000,
       ttlMs: 10_000,
       actors: [
-        once(
-          0,
-          'p0.a',
-          'fifo',
-          { atMs: 100, workMs: 100 },
-          {
-            heirs: [
-              { process: 1, afterMs: 300, workMs: 10 },
-              { process: 2, afterMs: 900, workMs: 10 },
-            ],
-          },
-        ),
+        exporter([
+          { process: 1, afterMs: 300, workMs: 10 },
+          { process: 2, afterMs: 900, workMs: 10 },
+        ]),
         once(3, 'p3.a', 'fifo', { atMs: 3000, workMs: 10 }),
       ],
       faults: [cut(1, 0, 300, 1500), cut(1, 2, 300, 1500), cut(3, 0, 2900, LONG_MS)],

@@ -6,6 +6,7 @@ import {
   AbortedByCaller,
   Belief,
   EXPECTED_CODES,
+  exportLease,
   Targets,
   type Claimed,
   type Dice,
@@ -154,18 +155,8 @@ export class Client implements Environment {
 
   async handOver(belief: Belief, operation: Operation): Promise<boolean> {
     const { actor, key, lease, owner, isExclusive } = belief
-    // At the end of the run no client adopts, and the lease would last for its TTL.
-    if (this.closing || !belief.isHeld()) return false
-    belief.release()
-    this.forget(belief)
-    let handle: string
-    try {
-      handle = await lease.export()
-    } catch (error) {
-      await this.endure(error)
-      return false
-    }
-    belief.released(undefined)
+    const handle = await exportLease(this, belief)
+    if (handle === undefined) return false
     if (lease.held) this.#breach('exported', key, `${actor} still holds what it has exported.`)
     const pid = this.process.pid
     const { token } = lease

@@ -6,6 +6,7 @@ import {
   AbortedByCaller,
   Belief,
   EXPECTED_CODES,
+  exportLease,
   targetOf,
   Targets,
   type Claimed,
@@ -139,17 +140,8 @@ export class Site implements Environment {
 
   async handOver(belief: Belief, operation: Operation): Promise<boolean> {
     const { actor, key, lease, owner, isExclusive } = belief
-    if (this.closing || !belief.isHeld()) return false
-    belief.release()
-    this.forget(belief)
-    let handle: string
-    try {
-      handle = await lease.export()
-    } catch (error) {
-      await this.endure(error)
-      return false
-    }
-    belief.released(undefined)
+    const handle = await exportLease(this, belief)
+    if (handle === undefined) return false
     if (lease.held)
       this.#log.breach({ property: 'held', key, message: `${actor} holds what it has exported.` })
     const { lock, weight, renew } = operation
