@@ -1,4 +1,5 @@
 /** The lines of `holdfast watch` for a terminal of some size. Pure, like the state. */
+import { stripVTControlCharacters } from 'node:util'
 import type { LockInfo } from 'holdfast/store'
 import { formatDuration } from '../args/duration.js'
 import { waiterCount } from '../output/holders.js'
@@ -108,7 +109,9 @@ function listLines(state: WatchState, { size, paint }: ViewOptions): string[] {
   return [
     head,
     ...lines.map((line, index) =>
-      visible[index]?.info.lock === selected?.lock ? paint('inverse', plain(line)) : line,
+      visible[index]?.info.lock === selected?.lock
+        ? paint('inverse', stripVTControlCharacters(line))
+        : line,
     ),
   ]
 }
@@ -154,9 +157,7 @@ function lockLines(state: WatchState, { size, paint }: ViewOptions): string[] {
     ...page
       .trimEnd()
       .split('\n')
-      .flatMap((line) =>
-        displayWidth(plain(line)) > size.columns ? wrapped(plain(line), size.columns) : [line],
-      ),
+      .flatMap((line) => wrappedLine(line, size.columns)),
   ]
 }
 
@@ -182,14 +183,14 @@ function cut(text: string, columns: number): string {
   return displayWidth(text) <= columns ? text : `${cutTo(columns - 1, text)}…`
 }
 
-/** Cuts a line, which loses its colours when it is too long. */
-function fit(line: string, columns: number): string {
-  return displayWidth(plain(line)) <= columns ? line : cut(plain(line), columns)
+/** Wraps a line, which loses its colours when it is too long. */
+function wrappedLine(line: string, columns: number): string[] {
+  const plain = stripVTControlCharacters(line)
+  return displayWidth(plain) > columns ? wrapped(plain, columns) : [line]
 }
 
-// oxlint-disable-next-line no-control-regex -- the colours of this program
-const COLOURS = /\u001b\[\d+m/g
-
-function plain(line: string): string {
-  return line.replace(COLOURS, '')
+/** Cuts a line, which loses its colours when it is too long. */
+function fit(line: string, columns: number): string {
+  const plain = stripVTControlCharacters(line)
+  return displayWidth(plain) <= columns ? line : cut(plain, columns)
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { displayWidth } from '../../dist/output/table.js'
 import { STRATEGIES } from '../../../lab/dist/index.js'
@@ -260,7 +261,6 @@ function openInBrowser(file: string, profile: string): { dom: string; complaints
 
 /** Returns what a line of the screen shows: without colours, and after the last clearing. */
 function plainText(line: string): string {
-  const shown = line.slice(line.lastIndexOf('\u001b[K') + 1)
-  // oxlint-disable-next-line no-control-regex -- the sequences of this program
-  return shown.replaceAll(/\u001b?\[\d*[mK]/g, '')
+  const shown = line.slice(Math.max(0, line.lastIndexOf('\u001b[K')))
+  return stripVTControlCharacters(shown)
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { stripVTControlCharacters } from 'node:util'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { CAPACITY_ALL } from 'holdfast/store'
@@ -209,8 +210,7 @@ describe('in a terminal of 80 columns', () => {
     const holder = await box.holder(name, ['--label', 'a long label that needs more room'])
     const terminal = box.inTerminal(['ls'], 80)
     expect(await terminal.code()).toBe(0)
-    // oxlint-disable-next-line no-control-regex -- colours
-    const lines = terminal.screen.replace(/\u001b\[\d+m/g, '').split('\r\n')
+    const lines = stripVTControlCharacters(terminal.screen).split('\r\n')
     expect(lines.slice(2).every((line) => line.length <= 80)).toBe(true)
     expect(terminal.screen).toContain(name)
     expect(terminal.screen).toMatch(/also shows: .*token/)
