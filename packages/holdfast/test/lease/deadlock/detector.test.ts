@@ -444,6 +444,26 @@ describe('the note on a lease', () => {
     expect(renewals).toBeLessThan(3)
   })
 
+  test('is not written for a wait that ended before the detector was loaded', async () => {
+    const world = makeWorld()
+    const locks = world.client()
+    const busy = await world.direct().mutex('b').acquire()
+    const stop = new AbortController()
+    const done = deferred()
+    const run = locks.mutex('a').run(async () => {
+      const given = outcomeOf(locks.mutex('b').acquire({ signal: stop.signal }))
+      stop.abort(new Error('enough'))
+      expect(await given).toMatchObject({ error: { message: 'enough' } })
+      await done.promise
+    })
+    await world.clock.advance(2500)
+    const [info] = await world.direct().inspect({ prefix: 'a' })
+    expect(info?.holders[0]?.owner).not.toHaveProperty('waitsFor')
+    done.resolve()
+    await world.clock.until(run)
+    await busy.release()
+  })
+
   test('does not lengthen a fixed lease', async () => {
     const world = makeWorld()
     const locks = world.client()

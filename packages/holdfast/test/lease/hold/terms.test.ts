@@ -1,7 +1,7 @@
 /** What a holder asks of its lease: another TTL, and time that remains. */
 import type { Renewal } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import { makeWorld } from '../../support/world.js'
+import { makeWorld, outcomeOf } from '../../support/world.js'
 
 const TTL_MS = 3000
 
@@ -39,6 +39,31 @@ test('a shorter TTL lowers the deadline before the request leaves', async () => 
   expect(remainingMs).toBeLessThan(300)
   await clock.advance(300)
   expect(lease.held).toBe(false)
+})
+
+test('another TTL for a lease that was released meanwhile leaves the next lease of its grant alone', async () => {
+  const { clock, client } = makeWorld()
+  const mutex = client({ ttlMs: TTL_MS }).mutex('a')
+  const [first, second, third] = [mutex.acquire(), mutex.acquire(), mutex.acquire()]
+  void (await clock.until(first)).release()
+  const lease = await clock.until(second)
+  const renewed = outcomeOf(lease.renew({ ttlMs: 300 }))
+  void lease.release()
+  expect(await renewed).toMatchObject({ error: { code: 'LOCK_USAGE' } })
+  const next = await clock.until(third)
+  // The hand-off made no request, so the grant is the same one.
+  expect(next.claimId).toBe(lease.claimId)
+  expect(next.remainingMs).toBeGreaterThan(300)
+})
+
+test('ensure rejects when the lease was released or lost, also for no time', async () => {
+  const { clock, lease, locks, store } = await held()
+  await clock.until(lease.release())
+  await expect(lease.ensure(0)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+  const lost = await clock.until(locks.mutex('a').acquire())
+  await store.steal('a', { now: true })
+  await clock.until(outcomeOf(lost.renew()))
+  await expect(lost.ensure(0)).rejects.toMatchObject({ code: 'LOCK_LOST' })
 })
 
 test('a renewal with a shorter TTL whose answer is lost is repeated before the new end', async () => {

@@ -485,6 +485,25 @@ describe('the event store-unavailable', () => {
     expect(outages).toHaveLength(1)
   })
 
+  test('comes also when a claim that began again gets no answer', async () => {
+    const world = makeWorld()
+    const { clock, wire } = world
+    const locks = world.client({ ttlMs: 500 })
+    const outages = outagesOf(locks)
+    // The first grant has ended when its answer comes.
+    wire.latencyMs = 400
+    const waiting = outcomeOf(locks.mutex('a').acquire({ waitMs: 60_000 }))
+    await clock.advance(100)
+    wire.fate = (verb) => (verb === 'attempt' ? 'hang' : 'deliver')
+    await clock.advance(1600)
+    expect(outages).toEqual([])
+    await clock.advance(200)
+    expect(outages).toMatchObject([{ lock: 'a' }])
+    wire.latencyMs = 1
+    wire.fate = () => 'deliver'
+    expect(await clock.until(waiting)).toHaveProperty('value')
+  })
+
   test('does not come for a shorter outage, or to those that do not wait', async () => {
     const world = makeWorld()
     const locks = world.client()
