@@ -69,8 +69,8 @@ class Contender {
   }
 
   /** Lets it take its inner lock. */
-  go(): void {
-    this.#child.stdin.write('go\n')
+  go(when: 'now' | 'behind a waiter' = 'now'): void {
+    this.#child.stdin.write(`go ${when}\n`)
   }
 
   async result(): Promise<Result> {
@@ -145,8 +145,7 @@ describe.each(STORES)('on $store', (place) => {
     ])
     const heavy = new Contender(place, 'heavy', [{ ...permit, weight: 2 }])
     contenders[0]?.go()
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-    contenders[1]?.go()
+    contenders[1]?.go('behind a waiter')
     await expectOneVictim(contenders, 2)
     await heavy.holds()
     heavy.go()

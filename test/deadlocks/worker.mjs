@@ -2,9 +2,11 @@
  * A process that takes one lock inside another.
  *
  * Its argument is JSON: `{ store, at, label, outer, inner }`. It prints `holds` when it holds the
- * outer lock, waits for a line, takes the inner lock, and prints how that ended as JSON.
+ * outer lock, waits for a line, takes the inner lock, and prints how that ended as JSON. After the
+ * line `go behind a waiter` it takes the inner lock when somebody waits for that.
  */
 import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 
 const { store, at, label, outer, inner } = JSON.parse(process.argv[2])
@@ -15,8 +17,9 @@ const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const outcome = await lockOf(outer)
   .run(async () => {
     process.stdout.write('holds\n')
-    await lines.next()
+    const { value: line } = await lines.next()
     if (inner === undefined) return { outcome: 'done' }
+    if (line === 'go behind a waiter') await waiterOf(lockOf(inner))
     const startMs = performance.now()
     try {
       await lockOf(inner).run(() => undefined)
@@ -31,6 +34,10 @@ process.stdout.write(`${JSON.stringify(outcome)}\n`)
 await locks.close()
 await end()
 process.exit(0)
+
+async function waiterOf(lock) {
+  while (!((await lock.inspect())?.waiters.length > 0)) await pause(20)
+}
 
 function lockOf({ kind, name, permits, weight, others }) {
   switch (kind) {
