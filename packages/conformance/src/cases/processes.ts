@@ -49,7 +49,10 @@ async function holding(
     START_MS,
     'the lock in a worker',
   )
-  assert.ok(answer.answer === 'held' && answer.held)
+  assert.ok(
+    answer.answer === 'held' && answer.held,
+    `the worker answered ${JSON.stringify(answer)}`,
+  )
   return answer.token === undefined ? undefined : BigInt(answer.token)
 }
 
