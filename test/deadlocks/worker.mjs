@@ -3,7 +3,7 @@
  *
  * Its argument is JSON: `{ store, at, label, outer, inner }`. It prints `holds` when it holds the
  * outer lock, waits for a line, takes the inner lock, and prints how that ended as JSON. After the
- * line `go behind a waiter` it takes the inner lock when somebody waits for that.
+ * line `go behind a waiter` it takes the inner lock once another process waits for that.
  */
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
