@@ -58,7 +58,9 @@ export interface Lease extends AsyncDisposable {
   /**
    * Passes the lease to another process. Renews it, detaches it from this process and its session,
    * and resolves to a handle for `adopt`. From then on only its TTL ends it: this process neither
-   * renews nor releases it, `held` is false, and `release` resolves to `lost`.
+   * renews nor releases it, `held` is false, and `release` resolves to `lost`. The signal does not
+   * abort: nothing was lost. A run that re-entered the lock shares its lease, and exports that of
+   * the outer runs.
    * @throws UnsupportedLockError on stores that cannot. Otherwise as `renew` does.
    */
   export(): Promise<string>
