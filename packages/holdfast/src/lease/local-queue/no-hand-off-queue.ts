@@ -4,7 +4,7 @@
  */
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
-import { CallerQueue } from './claim-per-caller.js'
+import { ClaimPerCallerQueue } from './claim-per-caller-queue.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
 import type { Grant } from '../grant/grant.js'
 import { releaseGrant } from './local-hand-off.js'
@@ -16,13 +16,13 @@ import type { ReleaseOutcome } from '../release/withdrawals.js'
 export class NoHandOffQueue implements GrantReturner {
   readonly #services: Services
   readonly #template: ClaimTemplate
-  readonly #callers: CallerQueue
+  readonly #callers: ClaimPerCallerQueue
 
   constructor(services: Services, template: ClaimTemplate, renews: boolean) {
     this.#services = services
     this.#template = template
     const terms = { renews, tokens: () => 1 }
-    this.#callers = new CallerQueue(services, template, terms, this)
+    this.#callers = new ClaimPerCallerQueue(services, template, terms, this)
   }
 
   /** Whether no caller of this process waits here. */

@@ -13,7 +13,7 @@
  */
 import { atTickEndOf } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
-import { CallerQueue, type QueuedCaller } from './claim-per-caller.js'
+import { ClaimPerCallerQueue, type QueuedCaller } from './claim-per-caller-queue.js'
 import { invariant } from '../../invariant.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
@@ -30,7 +30,7 @@ export class StoreOrderQueue implements GrantReturner {
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #atTickEnd: (work: () => void) => void
-  readonly #queued: CallerQueue
+  readonly #queued: ClaimPerCallerQueue
   /** Callers that queue when the row is over. */
   readonly #held = new LinkedSet<Wait<HeldLease>>()
   /**
@@ -54,7 +54,7 @@ export class StoreOrderQueue implements GrantReturner {
       // the store's clock.
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
     }
-    this.#queued = new CallerQueue(services, template, terms, this)
+    this.#queued = new ClaimPerCallerQueue(services, template, terms, this)
   }
 
   /** Whether no caller waits here. */

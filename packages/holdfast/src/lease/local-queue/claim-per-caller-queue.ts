@@ -52,7 +52,7 @@ export interface QueueTerms {
   readonly tokens: () => number
 }
 
-export class CallerQueue {
+export class ClaimPerCallerQueue {
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
