@@ -5,7 +5,7 @@ import {
   type Granted,
   type PushedGrant,
 } from '../../store/contract.js'
-import { foundGrantBaseMs, leaseEndMs } from '../grant/deadline.js'
+import { deadlineFrom, foundGrantBaseMs } from '../grant/deadline.js'
 import type { GrantTerms } from '../grant/grant.js'
 import type { SentAttempt } from '../runtime/sent-attempt.js'
 
@@ -96,7 +96,7 @@ export function termsOfPush(
   // renewal finds out.
   const longestMs = Math.min(ttlMs, heartbeatMs * HEARTBEATS_TO_LIVE)
   const shownMs = Math.min(pushed.ttlMs, longestMs)
-  if (leaseEndMs(0, shownMs) <= silentMs) return undefined
+  if (deadlineFrom(0, shownMs) <= silentMs) return undefined
   const { token, tokens } = pushed
   return { token, tokens, ttlMs: shownMs, baseMs: waiting.sentMs, offsetMs: waiting.offsetMs }
 }

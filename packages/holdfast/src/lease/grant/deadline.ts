@@ -1,7 +1,7 @@
 /**
- * When a lease ends, as plain arithmetic.
+ * The deadline of a lease, as plain arithmetic.
  *
- * A lease ends at `base + TTL - margin` on the monotonic clock. `base` is a moment at which the
+ * The deadline is `base + TTL - margin` on the monotonic clock. `base` is a moment at which the
  * store had certainly not yet started the TTL: the time just before the request that was granted or
  * renewed left.
  */
@@ -15,8 +15,8 @@ export function marginMs(ttlMs: number): number {
 /** How long before the end of a lease the end is announced, since timers fire late. */
 export const ANNOUNCE_EARLY_MS = 2
 
-/** The local end of a lease whose TTL started no earlier than `baseMs`. */
-export function leaseEndMs(baseMs: number, ttlMs: number): number {
+/** Returns the deadline of a lease whose TTL started no earlier than `baseMs`. */
+export function deadlineFrom(baseMs: number, ttlMs: number): number {
   return baseMs + ttlMs - marginMs(ttlMs)
 }
 

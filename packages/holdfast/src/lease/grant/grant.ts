@@ -9,7 +9,7 @@ import type { Place } from '../../collections/linked-set.js'
 import type { LockLostError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, Owner, Renewal, WaitNote } from '../../store/contract.js'
-import { clocksParted, leaseEndMs } from './deadline.js'
+import { clocksParted, deadlineFrom } from './deadline.js'
 import type { LaneMember, RenewalLane } from './renewal-lane.js'
 
 /** What the store answered, and the moment from which it counts. */
@@ -124,7 +124,7 @@ export class Grant implements LaneMember<Grant> {
     this.grantedMs = nowMs
     this.baseMs = terms.baseMs
     this.ttlMs = terms.ttlMs
-    this.deadlineMs = leaseEndMs(terms.baseMs, terms.ttlMs)
+    this.deadlineMs = deadlineFrom(terms.baseMs, terms.ttlMs)
     // A pushed grant has a short TTL until its first renewal.
     this.renewing = renews ? 'regular' : terms.ttlMs < claim.ttlMs ? 'once' : 'none'
     this.#offsetMs = terms.offsetMs
@@ -165,7 +165,7 @@ export class Grant implements LaneMember<Grant> {
     const trustedMs = this.#ownTtl?.trustedMs ?? this.claim.ttlMs
     const isCertain = this.openRenewals === 0
     this.#ownTtl = { askedMs: ttlMs, trustedMs: isCertain ? ttlMs : Math.min(ttlMs, trustedMs) }
-    this.deadlineMs = Math.min(this.deadlineMs, leaseEndMs(nowMs, ttlMs))
+    this.deadlineMs = Math.min(this.deadlineMs, deadlineFrom(nowMs, ttlMs))
     this.ttlMs = Math.min(this.ttlMs, ttlMs)
     this.storeOnly ??= 'another-ttl'
     // The tombstone of the claim lasts as long as its longest lease.
@@ -184,7 +184,7 @@ export class Grant implements LaneMember<Grant> {
     if (!this.isOpen || sentMs < this.baseMs) return
     this.#offsetMs = offsetMs
     if (!isWhole) return
-    const deadlineMs = leaseEndMs(sentMs, ttlMs)
+    const deadlineMs = deadlineFrom(sentMs, ttlMs)
     const isLater = deadlineMs >= this.deadlineMs
     invariant(isLater || own !== undefined, 'a renewal moves a deadline forward', this.claim.lock)
     this.baseMs = sentMs
