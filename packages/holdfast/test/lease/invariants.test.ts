@@ -6,12 +6,13 @@ import { describe, expect, test } from 'vitest'
 import { createLocks } from '../../dist/index.js'
 import { Client } from '../../dist/lease/client.js'
 import { Grant } from '../../dist/lease/grant/grant.js'
-import { releaseGrant } from '../../dist/lease/local-queue/local-hand-off.js'
+import { handOff, releaseGrant } from '../../dist/lease/local-queue/local-hand-off.js'
 import { HeldLease } from '../../dist/lease/hold/held-lease.js'
 import { RenewalLane } from '../../dist/lease/grant/renewal-lane.js'
 import { Wait } from '../../dist/lease/wait/caller-wait.js'
 
 const TEMPLATE = { lock: 'a', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000 } as const
+const UNLIMITED = { waitMs: Infinity, outageMs: 0, signal: undefined }
 const TERMS = { token: 1n, tokens: 1, ttlMs: 1000, baseMs: 0, offsetMs: 0 }
 
 function makeClient(): Client {
@@ -47,11 +48,7 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
   })
 
   test('a wait that settles twice', async () => {
-    const wait = new Wait<number>(makeClient().runtime, 'a', 0, {
-      waitMs: Infinity,
-      outageMs: 0,
-      signal: undefined,
-    })
+    const wait = new Wait<number>(makeClient().runtime, 'a', 0, UNLIMITED)
     wait.serve(1)
     expect(await wait.promise).toBe(1)
     expect(() => wait.serve(2)).toThrow(broken('a wait settles once'))
@@ -86,10 +83,9 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
 
   test('a hand-off beyond the block of tokens', () => {
     const client = makeClient()
-    const grant = makeGrant(client)
-    grant.handOffs = 1
+    const wait = new Wait<HeldLease>(client.runtime, 'a', 0, UNLIMITED)
     const returner = { returnGrant: () => 'released' as const }
-    expect(() => new HeldLease(client, grant, 0, Infinity, returner)).toThrow(
+    expect(() => handOff(client, makeGrant(client), wait, returner, 0)).toThrow(
       broken('a token of its own'),
     )
   })

@@ -28,7 +28,13 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-shares-token',
     breaks: 'Each lease of a row has its own, larger token',
-    edits: [{ file: 'lease/hold/hold.js', find: 'BigInt(handOffs)', replace: '0n' }],
+    edits: [
+      {
+        file: 'lease/local-queue/local-hand-off.js',
+        find: 'grant.token += 1n',
+        replace: 'grant.token += 0n',
+      },
+    ],
   },
   {
     name: 'cohort-exceeds-its-tokens',
@@ -39,7 +45,11 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
         find: 'grant.handOffs + 1 < grant.tokens &&',
         replace: '',
       },
-      { file: 'lease/hold/hold.js', find: 'handOffs === 0 || handOffs < tokens', replace: 'true' },
+      {
+        file: 'lease/local-queue/local-hand-off.js',
+        find: 'invariant(grant.handOffs < grant.tokens,',
+        replace: 'invariant(true,',
+      },
     ],
   },
   {

@@ -3,7 +3,7 @@
  *
  * The client renews the grant; a lease is what a caller has of it. A hand-off inside the process
  * gives the same grant to the next lease. This file has the data and the arithmetic. What ends a
- * grant stands elsewhere: see `RenewalScheduler.lose` and `releaseGrant`.
+ * grant stands elsewhere: see `endLost` and `releaseGrant`.
  */
 import type { Place } from '../../collections/linked-set.js'
 import type { LockLostError } from '../../errors.js'
@@ -17,7 +17,7 @@ export interface GrantTerms {
   readonly token: bigint
   readonly tokens: number
   readonly ttlMs: number
-  /** The monotonic time from which the TTL counts: see `termsOfAnswer` and `termsOfPush`. */
+  /** The monotonic time from which the TTL counts: see `termsOfFoundGrant` and `termsOfPush`. */
   readonly baseMs: number
   /** `Runtime.clockOffsetMs()` at that time. */
   readonly offsetMs: number
@@ -77,7 +77,8 @@ interface OwnTtl {
 }
 
 export class Grant implements LaneMember<Grant> {
-  readonly token: bigint
+  /** The token of the lease on it. Each hand-off takes the next one of the block. */
+  token: bigint
   readonly tokens: number
   readonly grantedMs: number
   claim: Claim

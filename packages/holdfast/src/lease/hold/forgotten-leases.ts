@@ -1,6 +1,6 @@
 /**
- * Finds leases that user code has forgotten: it dropped the handle without a release. The lock
- * stays taken until the lease ends, and a lease that is renewed lasts forever.
+ * Finds leases that user code has forgotten: it dropped them without a release. The lock stays
+ * taken until the lease ends, and a lease that is renewed lasts forever.
  *
  * An acquire pays nothing for that. At a third of the TTL the client puts a stand-in with a weak
  * reference in the place of the lease. When the lease is garbage-collected, the client announces it

@@ -53,12 +53,10 @@ export class Hold implements Forgettable, Enterable {
     maxHoldMs: number,
     returner: GrantReturner,
   ) {
-    const { handOffs, token, tokens, claim } = grant
-    invariant(grant.holder === undefined, 'a grant has one holder at a time', claim.lock)
-    invariant(handOffs === 0 || handOffs < tokens, 'each lease has a token of its own', claim.lock)
+    invariant(grant.holder === undefined, 'a grant has one holder at a time', grant.claim.lock)
     this.services = services
     this.grant = grant
-    this.token = handOffs === 0 ? token : token + BigInt(handOffs)
+    this.token = grant.token
     this.startedMs = nowMs
     this.endsMs = nowMs + maxHoldMs
     this.returner = returner

@@ -33,6 +33,7 @@ export function canHandOff(runtime: Runtime, grant: Grant, nowMs: number): boole
   )
 }
 
+/** Serves the next caller under the same grant, with the next token of its block. */
 export function handOff(
   services: Services,
   grant: Grant,
@@ -41,6 +42,8 @@ export function handOff(
   nowMs: number,
 ): void {
   grant.handOffs += 1
+  invariant(grant.handOffs < grant.tokens, 'each lease has a token of its own', grant.claim.lock)
+  grant.token += 1n
   const lease = new HeldLease(services, grant, nowMs, wait.maxHoldMs, returner)
   if (channels['handed-off'].hasSubscribers)
     announceHandOff(services.runtime, grant.claim, lease.token, nowMs - wait.startedMs)
