@@ -8,11 +8,16 @@ import type { LockError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
 import { LATE_AFTER_MS } from '../runtime/open-waits.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { publish } from '../runtime/events.js'
+import { channels, publish } from '../runtime/events.js'
 import { LONGEST_PAUSE_MS } from './retry-rounds.js'
 
 /** A caller that does not say how long it waits gives up after so long an outage. */
 export const OUTAGE_LIMIT_MS = 30_000
+
+/** A program that does not subscribe to the event is warned after so long an outage. */
+const WARN_AFTER_MS = 5_000
+
+let hasWarned = false
 
 export class Outage {
   readonly #runtime: Runtime
@@ -45,9 +50,19 @@ export class Outage {
     this.#silentMs += Math.min(nowMs - this.#notedMs, LATE_AFTER_MS + LONGEST_PAUSE_MS)
     this.#notedMs = nowMs
     this.#error = error
+    if (this.#silentMs >= WARN_AFTER_MS) this.#warn(claim)
     if (this.#announced || this.#silentMs < LATE_AFTER_MS) return
     this.#announced = true
     const durationMs = this.#silentMs
     publish('store-unavailable', () => ({ ...this.#runtime.event(claim), error, durationMs }))
+  }
+  /** Once for each process, for users who forgot to start the server. */
+  #warn({ lock }: Claim): void {
+    if (hasWarned || channels['store-unavailable'].hasSubscribers) return
+    hasWarned = true
+    process.emitWarning(`"${lock}" waits for the store. ${this.#error.message}`, {
+      type: 'HoldfastWarning',
+      code: 'STORE_UNAVAILABLE',
+    })
   }
 }
