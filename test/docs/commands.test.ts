@@ -23,9 +23,9 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   step_one: 'exit 0',
   step_two: 'exit 0',
   'backup.sh': 'exit 0',
-  // The pages give a program time to take its lock. On a busy machine that takes longer, and so does
-  // each look: one a block. Others who sleep, such as the guardian of `holdfast run`, sleep for their
-  // time.
+  // The pages give a program time to take its lock. On a busy machine that takes longer, and so
+  // does each look: one a block. Others who sleep, such as the guardian of `holdfast run`, sleep
+  // for their time.
   sleep: `case $1 in 1 | 0.5) ;; *) exec /bin/sleep "$@" ;; esac
 [ -e "held-in-$PPID" ] && exec /bin/sleep "$@"
 for look in $(seq 100); do
