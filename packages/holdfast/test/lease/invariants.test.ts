@@ -68,7 +68,13 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
 
   test('a renewal that moves a deadline back', () => {
     const grant = makeGrant(makeClient(), { ttlMs: 5000 })
+    grant.openRenewals = 1
     expect(() => grant.extend(10, 0, true)).toThrow(broken('moves a deadline forward'))
+  })
+
+  test('an answer to a renewal that was never sent', () => {
+    const grant = makeGrant(makeClient())
+    expect(() => grant.extend(10, 0, true)).toThrow(broken('a renewal that was sent'))
   })
 
   test('two leases on one grant at a time', () => {

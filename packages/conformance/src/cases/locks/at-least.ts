@@ -123,6 +123,18 @@ atLeast.test('a TTL that ends before atLeastMs is refused', async (context) => {
   )
 })
 
+atLeast.test('a lease that is kept lasts as long as a renewal asks for', async (context) => {
+  const mutex = (await context.locks()).mutex(context.name())
+  await mutex.run(
+    async (lease) => {
+      const longerMs = Math.ceil(lease.remainingMs) + 2_000
+      await lease.renew({ ttlMs: 2 * longerMs })
+      await lease.ensure(longerMs)
+    },
+    { atLeastMs: keptMs(context) },
+  )
+})
+
 atLeast.test('one of two replicas works in a tick', async (context) => {
   const [one, two] = [await context.locks(), await context.locks({ label: 'second replica' })]
   const options = { atLeastMs: keptMs(context) }

@@ -69,6 +69,8 @@ export async function keepTaken(
   const { runtime } = services
   const sentMs = runtime.clock.monotonicMs()
   if (endsWithHolder(runtime.store)) {
+    // It renews the grant as well.
+    grant.openRenewals += 1
     grant.claim = await detachClaim(services, grant, token)
     grant.extend(sentMs, runtime.clockOffsetMs(sentMs), true)
   }

@@ -181,6 +181,11 @@ export class Grant implements LaneMember<Grant> {
     const own = this.#ownTtl
     const ttlMs = own?.trustedMs ?? this.claim.ttlMs
     this.openRenewals -= 1
+    invariant(
+      this.openRenewals >= 0,
+      'an answer belongs to a renewal that was sent',
+      this.claim.lock,
+    )
     if (own && this.openRenewals === 0) own.trustedMs = own.askedMs
     if (!this.isOpen || sentMs < this.baseMs) return
     this.#offsetMs = offsetMs
