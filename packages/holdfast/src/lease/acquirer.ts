@@ -128,8 +128,21 @@ export class Acquirer {
     const { adoptHandle } = await import('./adopt/export-and-adopt.js')
     const grant = await adoptHandle(this.#client, this.#template, this.#settings.renew, handle)
     const lease = this.#leaseAlone(grant)
+    await this.#assertStillOpen(lease)
     if (await this.#abortsEarly(lease)) return lease
     throw lease.lossError()
+  }
+
+  /**
+   * Releases a lease that was granted in the tick in which the client was closed: the close may not
+   * have seen it, and sees no callback under it.
+   * @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed.
+   */
+  async #assertStillOpen(lease: HeldLease): Promise<void> {
+    const { runtime } = this.#client
+    if (!runtime.closed) return
+    await lease.releaseQuietly()
+    throw runtime.closedError(this.#template.lock)
   }
 
   async run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
@@ -155,12 +168,7 @@ export class Acquirer {
     const lease = await (frame
       ? acquirer.#acquireAfter(startedMs, limits)
       : acquirer.#acquire(limits))
-    if (this.#client.runtime.closed) {
-      // The client was closed in the tick of the grant. It sees no callback under the lease, and
-      // releases it.
-      await lease.releaseQuietly()
-      throw this.#client.runtime.closedError(this.#template.lock)
-    }
+    await this.#assertStillOpen(lease)
     return runAndRelease(this.#client, lease, work, acquirer.#settings.awaitRelease)
   }
 
@@ -192,10 +200,16 @@ export class Acquirer {
     return (await this.#abortsEarly(lease)) ? lease : this.#acquireAfter(startedMs, limits)
   }
 
-  /** Lets the signal abort early, if so chosen. Resolves to false when the lease was lost. */
+  /**
+   * Lets the signal abort early, if so chosen. Resolves to false when the lease was lost.
+   * @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed meanwhile, and released it.
+   */
   async #abortsEarly(lease: HeldLease): Promise<boolean> {
     const { abortBeforeMs } = this.#settings
-    return abortBeforeMs === 0 || lease.abortBefore(abortBeforeMs)
+    if (abortBeforeMs === 0 || (await lease.abortBefore(abortBeforeMs))) return true
+    const { runtime } = this.#client
+    if (runtime.closed) throw runtime.closedError(this.#template.lock)
+    return false
   }
 
   /** @param isWhole whether any grant lasts long enough for the signal */

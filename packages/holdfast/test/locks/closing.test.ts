@@ -25,6 +25,18 @@ test.each(['tryAcquire', 'acquire'] as const)(
   },
 )
 
+test.each(['tryAcquire', 'acquire'] as const)(
+  'ends a %s whose lease was released before its signal was ready, and leaves nothing',
+  async (how) => {
+    const { direct } = makeWorld()
+    const locks = direct({ ttlMs: TTL_MS, abortBeforeMs: TTL_MS / 4 })
+    const asked = outcomeOf<unknown>(locks.mutex('a')[how]())
+    await locks.close()
+    expect(await asked).toMatchObject({ error: { code: 'LOCKS_CLOSED', lock: 'a' } })
+    expect(await direct().mutex('a').tryAcquire()).toBeDefined()
+  },
+)
+
 test('a wait of no time hears of its signal while it asks', async () => {
   const { clock, client, direct } = makeWorld()
   const user = new AbortController()

@@ -172,6 +172,17 @@ administration.test(
   },
 )
 
+administration.test(
+  'close ends an acquire whose signal is not ready yet, and leaves nothing in the store',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const asked = outcomeOf(one.mutex(context.name()).acquire({ abortBeforeMs: 1 }))
+    await context.soon(one.close())
+    assert.equal(codeOf(await context.soon(asked)), 'LOCKS_CLOSED')
+    await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
+  },
+)
+
 administration.test('close starts no work for a grant in flight', async (context) => {
   const locks = await context.locks()
   let begun = false

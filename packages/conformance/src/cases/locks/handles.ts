@@ -1,8 +1,8 @@
 /** Handles: a lease passes from one client to another as text. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
-import { expectError } from '../../expect.js'
-import { planForFirst } from '../../faulty-store.js'
+import { codeOf, expectError, outcomeOf } from '../../expect.js'
+import { Gate, planFor, planForFirst } from '../../faulty-store.js'
 import { adopt as canAdopt, readWriteLock, semaphore } from '../../needs.js'
 
 export const handles = new Group('handles', [canAdopt])
@@ -137,6 +137,24 @@ handles.test(
     assert.equal(store.count('adopt'), 2)
     assert.equal(lease.held, true)
     assert.equal(await lease.release(), 'released')
+  },
+)
+
+handles.test(
+  'close ends an adoption in flight, and leaves nothing in the store',
+  async (context) => {
+    const exporter = await context.locks()
+    const handle = await (await exporter.mutex(context.name()).acquire()).export()
+    const gate = new Gate()
+    const plan = planFor({ adopt: { holdReply: gate.opened } })
+    const { locks, store } = await context.faulty(plan)
+    const adopted = outcomeOf(locks.mutex(context.name()).adopt(handle))
+    await context.time.eventually('an adoption', 5_000, () => store.count('adopt') > 0)
+    await context.time.pass(30)
+    await context.soon(locks.close())
+    assert.equal(codeOf(await context.soon(adopted)), 'LOCKS_CLOSED')
+    await context.soon(exporter.mutex(context.name()).acquire(), 'the free lock')
+    gate.open()
   },
 )
 

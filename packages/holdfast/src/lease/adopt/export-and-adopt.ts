@@ -12,6 +12,7 @@ import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { endsWithHolder } from '../release/stay-taken.js'
 import { isRetryable } from '../release/withdrawals.js'
+import { Wait } from '../wait/caller-wait.js'
 
 /** How long to pause before the verb is repeated, in milliseconds. */
 const RETRY_MS = [20, 200] as const
@@ -85,11 +86,12 @@ export async function keepTaken(
  * @throws StoreUnavailableError when the outcome stays unknown.
  */
 export async function adoptHandle(
-  { runtime, withdrawals }: Services,
+  services: Services,
   template: ClaimTemplate,
   renews: boolean,
   text: unknown,
 ): Promise<Grant> {
+  const { runtime, withdrawals } = services
   runtime.assertOpen(template.lock)
   assertAdopts(runtime, template.lock)
   const handle = handleFor(runtime, text)
@@ -106,13 +108,7 @@ export async function adoptHandle(
   const offsetMs = runtime.clockOffsetMs(sentMs)
   const to: Claim = { ...runtime.newClaim(template, offsetMs), weight: handle.weight }
   const adoption = { from: claimOf(handle), token: handle.token, to, detached: false }
-  let result: AdoptResult
-  try {
-    result = await untilAnswered(runtime, adoption, sentMs + ADOPT_FOR_MS)
-  } catch (error) {
-    withdrawals.inBackground(to)
-    throw error
-  }
+  const result = await untilAnsweredOrClosed(services, adoption, sentMs + ADOPT_FOR_MS)
   if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
   const grant = grantOf(result, to, { sentMs, offsetMs }, renews)
   const nowMs = runtime.clock.monotonicMs()
@@ -213,6 +209,32 @@ async function untilAnswered(
     const delayMs = runtime.jitter(...RETRY_MS)
     await new Promise<void>((resolve) => void clock.timer(delayMs, resolve))
   }
+}
+
+/**
+ * As `untilAnswered`, and rejects when the client closes: a closed client gets no lease. Withdraws
+ * the new claim after each failure.
+ */
+function untilAnsweredOrClosed(
+  { runtime, withdrawals }: Services,
+  adoption: Adoption,
+  giveUpMs: number,
+): Promise<AdoptResult> {
+  const { to } = adoption
+  const limits = { waitMs: Infinity, outageMs: Infinity, signal: undefined }
+  const wait = new Wait<AdoptResult>(runtime, to.lock, runtime.clock.monotonicMs(), limits)
+  let isGivenUp = false
+  wait.onGiveUp = () => {
+    isGivenUp = true
+    withdrawals.inBackground(to)
+  }
+  untilAnswered(runtime, adoption, giveUpMs).then(
+    (result) => {
+      if (!isGivenUp) wait.serve(result)
+    },
+    (error: unknown) => wait.giveUp(error),
+  )
+  return wait.promise
 }
 
 type Loss = Extract<AdoptResult, { outcome: 'lost' }>
