@@ -89,9 +89,16 @@ async function openRedis(url: string, libraries: string | undefined): Promise<Op
   // The store has to see the first error of a client, so its code is loaded before that connects.
   const makeStore = isRedlock ? await loadRedlock(prefix) : await loadRedis(prefix)
   const connections = connect(library, target)
-  return owningStore(makeStore(connections.map(({ client }) => client)), async () => {
+  const end = async (): Promise<void> => {
     for (const connection of connections) connection.close()
-  })
+  }
+  try {
+    return owningStore(makeStore(connections.map(({ client }) => client)), end)
+  } catch (error) {
+    // The prefix is refused. Without this the connections would keep the process alive.
+    await end()
+    throw error
+  }
 }
 
 type MakeRedis = (clients: readonly RedisClient[]) => Store

@@ -1,8 +1,10 @@
 /** Stores by URL: what is opened, what is loaded for it, and what closes with it. */
+import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
@@ -47,6 +49,22 @@ describe('openStore', () => {
     await locks.close()
     await eventually('no connection is left', async () => (await connections()) === 0)
   })
+
+  it.each(['ioredis', 'redis'])(
+    'leaves no connection of %s when the prefix is bad',
+    async (name) => {
+      const script = `
+      import { openStore } from 'holdfast/url'
+      const options = { librariesOf: ${JSON.stringify(join(folder, name))} }
+      await openStore(process.argv[1], options).catch((error) => console.log(error.code))
+    `
+      const url = `redis://:sesame@127.0.0.1:${redis.port}/0?prefix=bad!`
+      const args = ['--input-type=module', '-e', script, url]
+      const child = { cwd: import.meta.dirname, timeout: 20_000 }
+      const { stdout } = await promisify(execFile)(process.execPath, args, child)
+      expect(stdout).toBe('LOCK_USAGE\n')
+    },
+  )
 
   it('lets the store see that the server refuses the password', async () => {
     const url = `redis://:wrong@127.0.0.1:${redis.port}/0`
