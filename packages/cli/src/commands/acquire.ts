@@ -4,9 +4,10 @@ import { printHelp } from '../args/help.js'
 import { oneName } from '../args/name.js'
 import { formatDuration } from '../args/duration.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
+import { ConfigError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
-import { isoTime, printAnswer } from '../output/json.js'
-import { stdout } from '../output/streams.js'
+import { answerText, isoTime } from '../output/json.js'
+import { written } from '../output/streams.js'
 import { takeSignals, unlessAborted } from '../run/interrupted.js'
 import { lockSettings, RUN_OPTIONS } from '../run/settings.js'
 import { newStatus } from '../run/status.js'
@@ -47,7 +48,7 @@ use run, which renews and releases by itself.`,
   step_one && holdfast renew "$handle" && step_two
   holdfast release "$handle"
 
-A handle names a grant and is no secret. Nothing stops the work when the TTL passes: check the exit code of renew.`,
+A handle names a grant and is no secret. Where it cannot be written, the lock is released. Nothing stops the work when the TTL passes: check the exit code of renew.`,
   },
 
   takesSignals: true,
@@ -61,14 +62,19 @@ A handle names a grant and is no secret. Nothing stops the work when the TTL pas
     const status = newStatus(settings.name, location.shown)
     const departure = takeSignals(settings.name, takeSignal)
     await unlessAborted(departure.left, () =>
-      withLock({ settings, location, status, ...departure }, async (lease) => {
+      withLock({ settings, location, status, ...departure }, async (lease, locks) => {
         // The export renews, so the TTL counts from now.
         const handle = await lease.export()
         const expiresAt = isoTime(systemClock.wallMs() + settings.ttlMs)
         const { lock, store: shown, claimId, token, waitedMs } = status
-        if (values.json === true)
-          printAnswer({ lock, store: shown, handle, claimId, token, expiresAt, waitedMs })
-        else stdout().write(`${handle}\n`)
+        const answer = { lock, store: shown, handle, claimId, token, expiresAt, waitedMs }
+        const failure = await written(values.json === true ? answerText(answer) : `${handle}\n`)
+        if (failure === undefined) return
+        // Without its handle no program could release the lock.
+        await locks.releaseHandle(handle)
+        throw new ConfigError(
+          `The handle of "${lock}" could not be written, so the lock was released: ${failure.message}.`,
+        )
       }),
     )
     return EXIT.ok

@@ -72,9 +72,14 @@ export function isoTime(ms: number): string | null {
   return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }
 
+/** Returns the answer of a command as one line of JSON. */
+export function answerText(value: object): string {
+  return `${JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...value })}\n`
+}
+
 /** Prints the answer of a command as one line of JSON. */
 export function printAnswer(value: object): void {
-  printJson({ schemaVersion: SCHEMA_VERSION, ...value })
+  stdout().write(answerText(value))
 }
 
 export function printJson(value: object): void {

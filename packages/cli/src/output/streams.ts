@@ -23,6 +23,13 @@ export function stdout(): NodeJS.WriteStream {
   return openedStdout
 }
 
+/** Writes to stdout. Resolves with why it could not, a reader that has gone included. */
+export function written(text: string): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    stdout().write(text, (error) => resolve(error ?? undefined))
+  })
+}
+
 export function stderr(): NodeJS.WriteStream {
   if (openedStderr === undefined) {
     openedStderr = process.stderr

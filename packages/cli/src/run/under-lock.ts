@@ -48,7 +48,7 @@ export async function runUnderLock(context: RunContext): Promise<void> {
 /** Opens the store, acquires the lock, calls `use`, and closes the store. */
 export async function withLock(
   context: LockContext,
-  use: (lease: Lease) => Promise<void>,
+  use: (lease: Lease, locks: Locks) => Promise<void>,
 ): Promise<void> {
   const { settings, location } = context
   const store = await openStore(location.url)
@@ -61,7 +61,7 @@ export async function withLock(
     giveUp: (failure) => away.abort(failure ?? noAnswer(settings)),
   })
   try {
-    await use(await takeLock(context, locks, contact, away.signal))
+    await use(await takeLock(context, locks, contact, away.signal), locks)
   } finally {
     contact.close()
     // A claim on a store that does not answer expires by itself.

@@ -1,8 +1,10 @@
 /** `holdfast acquire`, `renew` and `release`: a lock that no process holds. */
+import { existsSync } from 'node:fs'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { expect, it } from 'vitest'
-import { Box } from '../support/holdfast.js'
+import { BIN, Box } from '../support/holdfast.js'
+import { Program } from '../support/program.js'
 import { eventually } from '@holdfast/servers/eventually'
 
 async function acquire(box: Box, ...options: readonly string[]): Promise<string> {
@@ -63,6 +65,25 @@ it('waits for a busy lock, and leaves the queue by a signal', async () => {
   expect(await box.holdfast(['acquire', 'job', '--wait', '0']).code()).toBe(75)
   holder.types('\n')
   await holder.code()
+})
+
+async function cannotWrite(box: Box, script: string, why: string): Promise<void> {
+  const args = ['-c', `${script}; echo "code $?" >&2`, process.execPath, BIN, box.file('pipe')]
+  const run = new Program('sh', args, { env: box.env })
+  await run.code()
+  expect(run.stderr).toMatch(/^holdfast: The handle of "job" could not be written, so the lock/)
+  expect(run.stderr).toContain(why)
+  expect(run.stderr).toMatch(/code 78\n$/)
+  expect(await busy(box)).toBe(0)
+}
+
+it.runIf(existsSync('/dev/full'))('releases the lock when the disk is full', async () => {
+  await cannotWrite(new Box(), '"$0" "$1" acquire job >/dev/full', 'ENOSPC')
+})
+
+it('releases the lock when the reader of its handle has gone', async () => {
+  const script = 'mkfifo "$2"; : <"$2" & exec 3>"$2"; wait; "$0" "$1" acquire job >&3'
+  await cannotWrite(new Box(), script, 'EPIPE')
 })
 
 it('the library adopts the handle, which then is used up', async () => {
