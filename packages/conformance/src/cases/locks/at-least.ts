@@ -4,7 +4,7 @@ import type { MultiLease } from 'holdfast'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
-import { keeps, mustNotRun } from '../../needs.js'
+import { downgrade, keeps, mustNotRun, readWriteLock } from '../../needs.js'
 
 export const atLeast = new Group('at least', [keeps])
 
@@ -134,6 +134,24 @@ atLeast.test('a lease that is kept lasts as long as a renewal asks for', async (
     { atLeastMs: keptMs(context) },
   )
 })
+
+atLeast.test(
+  'a writer that is kept becomes a reader',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const { write } = one.readWriteLock(context.name())
+    await write.run(
+      async (lease) => {
+        await lease.downgrade()
+        const reader = await context.soon(two.readWriteLock(context.name()).read.acquire())
+        assert.equal(lease.held, true)
+        await reader.release()
+      },
+      { atLeastMs: keptMs(context) },
+    )
+  },
+  { needs: [readWriteLock, downgrade] },
+)
 
 atLeast.test('one of two replicas works in a tick', async (context) => {
   const [one, two] = [await context.locks(), await context.locks({ label: 'second replica' })]

@@ -4,9 +4,21 @@ import type { Adoption, AdoptResult, Claim, Store } from 'holdfast/store'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome } from '../../expect.js'
-import { adopt as canAdopt, inspect, queue, semaphore, steal } from '../../needs.js'
+import {
+  adopt as canAdopt,
+  downgrade,
+  inspect,
+  queue,
+  readWriteLock,
+  semaphore,
+  steal,
+} from '../../needs.js'
+import { CAPACITY_ALL } from 'holdfast/store'
 
 export const adopt = new Group('adopt', [canAdopt])
+
+const READER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1 } as const
+const WRITER = { ...READER, weight: CAPACITY_ALL } as const
 
 const LOST = { outcome: 'lost', reason: 'expired' }
 
@@ -106,6 +118,35 @@ adopt.test('a detached lease ends with its TTL, and is not adopted after that', 
   )
   assert.deepEqual(await context.store.renew([next]), [{ outcome: 'renewed' }])
 })
+
+adopt.test('a note on a detached lease does not lengthen it', async (context) => {
+  const [from, token] = await taken(context)
+  const detached = context.claim({ ttlMs: context.shortMs })
+  await passOn(context.store, { from, token, to: detached, detached: true })
+  let isOver = false
+  const limitMs = context.shortMs + 2 * context.slackMs
+  const next = context.later(
+    context.granted(context.claim(), limitMs).finally(() => (isOver = true)),
+  )
+  while (!isOver) {
+    await context.store.renew([{ ...detached, keepsEnd: true }])
+    await context.time.pass(context.shortMs / 4)
+  }
+  await next
+})
+
+adopt.test(
+  'a detached writer is downgraded',
+  async (context) => {
+    const [from, token] = await taken(context, context.claim(WRITER))
+    const detached = context.claim(WRITER)
+    await passOn(context.store, { from, token, to: detached, detached: true })
+    assert.equal(await context.store.downgrade(detached), true)
+    await context.take(context.claim(READER))
+    assert.equal(await context.store.withdraw(detached), 'released')
+  },
+  { needs: [readWriteLock, downgrade] },
+)
 
 adopt.test('a claim without a grant, or with another token, is not adopted', async (context) => {
   const [from, token] = await taken(context)

@@ -44,13 +44,22 @@ export class Administration<S extends ServiceSession> {
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
     const record = this.#context.records.get(claim)
-    const queueEntry = record?.queueEntry
-    if (!record || record.withdrawn || !queueEntry?.grant || queueEntry.claim.kind === 'semaphore')
+    if (!record) return this.#downgradeDetached(claim)
+    const { queueEntry } = record
+    if (record.withdrawn || !queueEntry?.grant || queueEntry.claim.kind === 'semaphore')
       return false
-    const { entry } = queueEntry
-    const data = await this.#change(entry, (now) => ({ ...now, kind: 'readWriteLock', weight: 1 }))
+    const data = await this.#change(queueEntry.entry, asReader)
     if (data) queueEntry.data = data
     return data !== undefined
+  }
+
+  /** Downgrades an entry that no client holds, such as that of a lease that is kept. */
+  async #downgradeDetached({ lock, id }: ClaimRef): Promise<boolean> {
+    const { queues } = await this.#context.service.list({ lock })
+    const holder = split(queues[0]).holders.find(
+      ({ entry, data }) => entry.id === id && data.detached === true && data.kind !== 'semaphore',
+    )
+    return holder !== undefined && (await this.#change(holder.entry, asReader)) !== undefined
   }
 
   /** How long it may still be held, or undefined when it was gone already. */
@@ -102,6 +111,10 @@ export class Administration<S extends ServiceSession> {
       lastToken: tokenOf((holders.at(-1) ?? last).entry.number),
     }
   }
+}
+
+function asReader(data: EntryData): EntryData {
+  return { ...data, kind: 'readWriteLock', weight: 1 }
 }
 
 /** Splits a queue: the holders are its beginning. */

@@ -54,15 +54,18 @@ export class LeaseAdopter<S extends ServiceSession> {
     return result
   }
 
-  /** Renews a detached entry, which no client holds: it gets another session. */
-  async renewDetached({ lock, id, ttlMs, owner }: Renewal): Promise<RenewResult> {
-    const session = await this.#openDetached(ttlMs)
+  /**
+   * Renews a detached entry, which no client holds: it gets another session, unless it keeps its
+   * end.
+   */
+  async renewDetached({ lock, id, ttlMs, owner, keepsEnd }: Renewal): Promise<RenewResult> {
+    const session = keepsEnd === true ? undefined : await this.#openDetached(ttlMs)
     const isIt = ({ entry, data }: ListedEntry): boolean =>
       entry.id === id && data.detached === true
-    const show = (data: EntryData): EntryData => ({ ...data, owner, ttlMs })
+    const show = (data: EntryData): EntryData => ({ ...data, owner, ...(session && { ttlMs }) })
     const changed = await this.#change(lock, id, isIt, show, session)
     if (!('outcome' in changed)) return { outcome: 'renewed' }
-    void session.end().catch(() => undefined)
+    void session?.end().catch(() => undefined)
     return changed
   }
 
@@ -114,13 +117,13 @@ export class LeaseAdopter<S extends ServiceSession> {
     return this.#change(to.lock, to.id, isIt, show, session)
   }
 
-  /** Changes the entry of a holder: its id, its data and its session, in one step. */
+  /** Changes the entry of a holder: its id, its data and its session if given, in one step. */
   async #change(
     lock: string,
     id: string,
     isIt: (listed: ListedEntry) => boolean,
     show: (data: EntryData) => EntryData,
-    session: S,
+    session: S | undefined,
   ): Promise<Changed | LostRenewal> {
     const { service } = this.#context
     for (let tries = 0; tries < TRIES; tries += 1) {
