@@ -46,7 +46,8 @@ function cacheFolder({ HOME = '', XDG_CACHE_HOME = '' }) {
   if (!base.startsWith('/')) return undefined
   const folder = path.join(base, 'holdfast')
   try {
-    if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // Not recursive: Node 20 never returns where mkdir answers ENOENT for good, such as in /proc.
+    for (const made of [base, folder]) if (!existsSync(made)) mkdirSync(made, { mode: 0o700 })
     const found = lstatSync(folder)
     const isOurs = found.isDirectory() && found.uid === process.getuid() && !(found.mode & 0o077)
     return isOurs ? folder : undefined

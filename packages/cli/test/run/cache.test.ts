@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Box } from '../support/holdfast.js'
 
-async function run(box: Box): Promise<void> {
-  const env = { XDG_CACHE_HOME: box.file('cache'), NODE_COMPILE_CACHE: undefined }
+async function run(box: Box, cache = box.file('cache')): Promise<void> {
+  const env = { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: undefined }
   const program = box.holdfast(['run', 'job', '--', 'echo', 'ran'], { env })
   expect(await program.code(), program.stderr).toBe(0)
   expect(program.stdout).toBe('ran\n')
@@ -40,4 +40,8 @@ it('is made again when it is damaged', async () => {
   }
   await run(box)
   await run(box)
+})
+
+it('is not needed where no folder can be made', async () => {
+  await run(new Box(), '/proc/none')
 })
