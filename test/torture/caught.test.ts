@@ -2,9 +2,8 @@
  * What is broken on purpose turns a run red: the library with one promise taken out, and the locks
  * of `verification/broken-locks/`.
  */
-import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { brokenCopyOf, MUTATIONS } from '@holdfast/torture'
+import { brokenFilesOf, MUTATIONS } from '@holdfast/torture'
 import { isFull } from '../support/plan.js'
 import { torture } from './support/torture.js'
 
@@ -32,7 +31,7 @@ describe('a mutation', () => {
   test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
     '%s fits the code as it is',
     (_name, mutation) => {
-      expect(() => rmSync(brokenCopyOf(mutation), { recursive: true })).not.toThrow()
+      expect(brokenFilesOf(mutation)).not.toEqual(new Map())
     },
   )
 })

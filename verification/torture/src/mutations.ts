@@ -1,6 +1,10 @@
 /** What is broken on purpose, so that a run over the broken copy must turn red. */
-import { mutatedCopy, MUTATIONS as SIMULATED, type Edit } from '@holdfast/simulator'
-import { COMMAND_LINE_MUTATIONS, mutatedCommandLine } from './command-line/mutations.js'
+import { mutatedCopy, mutatedFiles, MUTATIONS as SIMULATED, type Edit } from '@holdfast/simulator'
+import {
+  COMMAND_LINE_MUTATIONS,
+  filesOfMutatedCommandLine,
+  mutatedCommandLine,
+} from './command-line/mutations.js'
 import type { TortureMutation } from './mutation.js'
 
 /** Takes the edits of the simulator's mutations of these names. */
@@ -206,4 +210,12 @@ export const MUTATION_NAMES = MUTATIONS.map(({ name }) => name)
  */
 export function brokenCopyOf(mutation: TortureMutation): string {
   return mutation.of === 'cli' ? mutatedCommandLine(mutation) : mutatedCopy(mutation)
+}
+
+/**
+ * Returns the texts of the files that a mutation changes, by their names in the package.
+ * @throws Error when an edit does not fit the code
+ */
+export function brokenFilesOf(mutation: TortureMutation): ReadonlyMap<string, string> {
+  return mutation.of === 'cli' ? filesOfMutatedCommandLine(mutation) : mutatedFiles(mutation)
 }

@@ -9,9 +9,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Runtime } from '../runtime.js'
-import type { Edit, Mutation } from './mutation.js'
+import type { Mutation } from './mutation.js'
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
+/** What no process that runs the copy reads. */
+const NOT_RUN = /\.map$|\.d\.ts$|\.tsbuildinfo$/
 
 export async function mutated(mutation: Pick<Mutation, 'name' | 'edits'>): Promise<Runtime> {
   const copy = mutatedCopy(mutation)
@@ -40,19 +42,20 @@ function removeAtExit(folder: string): void {
  * @param isCopied whether a file of it is needed
  */
 export function mutatedCopy(
-  { name, edits }: Pick<Mutation, 'name' | 'edits'>,
+  mutation: Pick<Mutation, 'name' | 'edits'>,
   source = PACKAGE,
   isCopied: (path: string) => boolean = () => true,
 ): string {
+  const edited = mutatedFiles(mutation, source)
   const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutation-'))
   try {
     cpSync(source, copy, {
       recursive: true,
-      filter: (path) => !path.endsWith('.map') && isCopied(path),
+      filter: (path) => !NOT_RUN.test(path) && isCopied(path),
     })
     // Outside of its package the copy has to say itself that it is made of modules.
     writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
-    for (const one of edits) edit(name, copy, one)
+    for (const [file, text] of edited) writeFileSync(join(copy, file), text)
     return copy
   } catch (error) {
     rmSync(copy, { recursive: true, force: true })
@@ -60,20 +63,25 @@ export function mutatedCopy(
   }
 }
 
-function edit(
-  mutation: string,
-  copy: string,
-  { file: part, find, replace, times = 1 }: Edit,
-): void {
-  const file = join(copy, part)
-  const text = readFileSync(file, 'utf8')
-  const parts = text.split(find)
-  if (parts.length !== times + 1) {
-    throw new Error(
-      `The mutation ${mutation} expects ${times} times in ${file} what is there ${parts.length - 1} times: ${find}`,
-    )
+/**
+ * Returns the texts of the files that a mutation changes, by their names in `source`.
+ * @throws Error when an edit does not fit the code
+ */
+export function mutatedFiles(
+  { name, edits }: Pick<Mutation, 'name' | 'edits'>,
+  source = PACKAGE,
+): ReadonlyMap<string, string> {
+  const edited = new Map<string, string>()
+  for (const { file, find, replace, times = 1 } of edits) {
+    const parts = (edited.get(file) ?? readFileSync(join(source, file), 'utf8')).split(find)
+    if (parts.length !== times + 1) {
+      throw new Error(
+        `The mutation ${name} expects ${times} times in ${join(source, file)} what is there ${parts.length - 1} times: ${find}`,
+      )
+    }
+    edited.set(file, parts.join(replace))
   }
-  writeFileSync(file, parts.join(replace))
+  return edited
 }
 
 async function load<Module>(file: string): Promise<Module> {

@@ -1,7 +1,7 @@
 /** What of the command line is broken on purpose, and how a broken copy of it is made. */
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { mutatedCopy, type Edit } from '@holdfast/simulator'
+import { mutatedCopy, mutatedFiles, type Edit } from '@holdfast/simulator'
 import type { TortureMutation } from '../mutation.js'
 
 const PACKAGE = fileURLToPath(new URL('../../../../packages/cli', import.meta.url))
@@ -15,6 +15,16 @@ export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edi
     const part = relative(PACKAGE, path)
     return part === '' || (PARTS.test(part) && !BUNDLE.test(part))
   })
+}
+
+/**
+ * Returns the texts of the files of the command line that a mutation changes, by their names.
+ * @throws Error when an edit does not fit the code
+ */
+export function filesOfMutatedCommandLine(
+  mutation: Pick<TortureMutation, 'name' | 'edits'>,
+): ReadonlyMap<string, string> {
+  return mutatedFiles(mutation, PACKAGE)
 }
 
 /** The program of a copy, or of the package. */
