@@ -224,7 +224,7 @@ describe('the end', () => {
       ['--input-type=module', '-e', program],
       {
         cwd: import.meta.dirname,
-        timeout: 10_000,
+        timeout: 60_000,
       },
     )
     expect(stdout.trim()).toBe('granted waiting')

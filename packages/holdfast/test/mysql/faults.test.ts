@@ -25,7 +25,7 @@ function locksOf(options: MysqlStoreOptions, of: LocksOptions = {}): Locks {
 async function untilWaiting(lock: string, count: number): Promise<void> {
   const waiters = (): string =>
     server.sql(`select count(*) from holdfast_waiters where name like '${lock}'`)
-  await expect.poll(waiters, { timeout: 5000 }).toBe(String(count))
+  await expect.poll(waiters).toBe(String(count))
 }
 
 /** Resolves when the server shows none of them any more. */
@@ -41,7 +41,7 @@ async function killAll(): Promise<void> {
   }
   const left = (): string =>
     server.sql(`select count(*) ${connections} and id in (0${ids.replaceAll(/^/gm, ',')})`)
-  await expect.poll(left, { timeout: 5000 }).toBe('0')
+  await expect.poll(left).toBe('0')
 }
 
 test('killed connections: the lease is renewed and the waiter is granted', async () => {
@@ -81,14 +81,10 @@ test('an exhausted pool: the outcome is unknown in time, and nothing is left of 
   expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
   busy.release()
   await expect
-    .poll(
-      () =>
-        server.sql(
-          `select count(*) from holdfast_locks where name = 'exhausted' and (listed or sole_expires_us > 0)`,
-        ),
-      {
-        timeout: 5000,
-      },
+    .poll(() =>
+      server.sql(
+        `select count(*) from holdfast_locks where name = 'exhausted' and (listed or sole_expires_us > 0)`,
+      ),
     )
     .toBe('0')
   const lease = await locks.mutex('exhausted').acquire({ waitMs: 1000 })
@@ -147,12 +143,10 @@ test('the pool of the caller is not closed, and none of its connections sleeps a
   await waiter.close()
   await holder.close()
   await expect
-    .poll(
-      () =>
-        server.sql(
-          `select count(*) from information_schema.processlist where info like 'select sleep%'`,
-        ),
-      { timeout: 5000 },
+    .poll(() =>
+      server.sql(
+        `select count(*) from information_schema.processlist where info like 'select sleep%'`,
+      ),
     )
     .toBe('0')
   expect((await pool.query('select 1 as one'))[0]).toEqual([{ one: 1 }])
@@ -185,7 +179,7 @@ function breaking(pool: Pool, times: number): MysqlPool & { readonly broken: num
           if (left === 0 || !statement.sql.includes('processlist'))
             return connection.execute(statement)
           left -= 1
-          await expect.poll(bells, { timeout: 5000 }).not.toBe('')
+          await expect.poll(bells).not.toBe('')
           await killAll()
           broken += 1
           return connection.execute(statement)
@@ -202,8 +196,8 @@ test('a wake-up connection that breaks during its start is replaced by one', asy
   const lease = await holder.mutex('bells').acquire()
   const pool = breaking(poolOf({ connectionLimit: 6 }), 2)
   const waiting = locksOf({ pool }).mutex('bells').acquire()
-  await expect.poll(() => pool.broken, { timeout: 10_000 }).toBe(2)
-  await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
+  await expect.poll(() => pool.broken).toBe(2)
+  await expect.poll(bells).toMatch(/^\d+$/)
   // A second one would come as long after the break as the first.
   await new Promise((resolve) => void setTimeout(resolve, 700))
   expect(bells()).toMatch(/^\d+$/)
@@ -237,7 +231,7 @@ test('a wake-up connection whose check failed is closed as well when no caller w
     .mutex('half hung')
     .acquire({ waitMs: 1000 })
     .catch((error: unknown) => error)
-  await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
+  await expect.poll(bells).toMatch(/^\d+$/)
   expect(await waiting).toMatchObject({ code: 'LOCK_TIMEOUT' })
   // Ten seconds without waiters, and five until the server notices the closed connection.
   await expect.poll(bells, { timeout: 25_000 }).toBe('')

@@ -35,7 +35,7 @@ const waiters = (lock: string): string =>
   server.psql(`select count(*) from holdfast.waiters where lock = '${lock}'`)
 
 async function untilWaiting(lock: string, count: number): Promise<void> {
-  await expect.poll(() => waiters(lock), { timeout: 5000 }).toBe(String(count))
+  await expect.poll(() => waiters(lock)).toBe(String(count))
 }
 
 const killAll = (): string =>
@@ -96,7 +96,7 @@ test('a server that stalls: the outcome is unknown, and nothing is left of it', 
   expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
   const held = (): string =>
     server.psql(`select count(*) from holdfast.holders where lock = 'stalled'`)
-  await expect.poll(held, { timeout: 5000 }).toBe('0')
+  await expect.poll(held).toBe('0')
   const lease = await locks.mutex('stalled').acquire({ waitMs: 1000 })
   await lease.release()
 })
@@ -146,9 +146,7 @@ test('connections: the pool of the caller and one more, however many wait', asyn
   const leases = await Promise.all(names.map((name) => holder.mutex(name).acquire()))
   const next = names.map((name) => waiting.mutex(name).acquire())
   await expect
-    .poll(() => server.psql(`select count(*) from holdfast.waiters where lock like 'many-%'`), {
-      timeout: 5000,
-    })
+    .poll(() => server.psql(`select count(*) from holdfast.waiters where lock like 'many-%'`))
     .toBe('60')
   expect(Number(server.psql('select count(*) from pg_stat_activity')) - before).toBeLessThanOrEqual(
     2 + 2 + 1,
@@ -187,7 +185,7 @@ test.each(['pg', 'postgres'])(
       server.psql(
         `select pid from pg_stat_activity where application_name = '${name}' and query ~* '^listen'`,
       )
-    await expect.poll(listening, { timeout: 5000 }).not.toBe('')
+    await expect.poll(listening).not.toBe('')
     const pid = Number(listening())
     process.kill(pid, 'SIGSTOP')
     after(async () => void process.kill(pid, 'SIGCONT'))
@@ -276,7 +274,7 @@ test('through postgres without fetch_types, a server that restarts under a new c
       .mutex('after the restart')
       .run(() => true)
       .catch(() => false)
-  await expect.poll(works, { timeout: 10_000 }).toBe(true)
+  await expect.poll(works).toBe(true)
 })
 
 test.each(['store', 'transaction'])(
