@@ -3,9 +3,10 @@
  * the system's MariaDB, or what `HOLDFAST_NEWEST` names. The server refuses to run as root of the
  * machine, so that it runs as the user of Debian's package then.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { chownSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { newestPath, usesNewest } from './newest.js'
 import { userFor } from './postgres.js'
 import { makeFolder, removeFolder } from './folders.js'
@@ -22,8 +23,13 @@ export interface MysqlServer {
   readonly port: number
   /** Of `root`, in the database `app`. */
   readonly url: string
-  /** Runs SQL as `root` and returns what the client prints. */
+  /**
+   * Runs SQL as `root` and returns what the client prints. This process does nothing meanwhile,
+   * which renewals and timers notice.
+   */
   sql(text: string): string
+  /** Does the same while this process continues. */
+  ask(text: string): Promise<string>
   /** Ends the server and removes its files. */
   remove(): Promise<void>
 }
@@ -76,6 +82,11 @@ export async function startMysql(options: MysqlOptions = {}): Promise<MysqlServe
     port,
     url: `mysql://root@127.0.0.1:${port}/${DATABASE}`,
     sql,
+    async ask(text) {
+      const args = [...clientArgs(socketIn(folder), DATABASE), '-e', text]
+      const { stdout } = await promisify(execFile)(product.client, args)
+      return stdout.trim()
+    },
     async remove() {
       await service.stop()
       removeFolder(folder)
@@ -125,8 +136,12 @@ function serverArgs(
 }
 
 function runClient(program: string, socket: string, database: string, input: string): string {
-  const args = ['--no-defaults', '-S', socket, '-u', 'root', '-N', '-B', database]
-  return execFileSync(program, args, { input, encoding: 'utf8', stdio: 'pipe' }).trim()
+  const options = { input, encoding: 'utf8', stdio: 'pipe' } as const
+  return execFileSync(program, clientArgs(socket, database), options).trim()
+}
+
+function clientArgs(socket: string, database: string): string[] {
+  return ['--no-defaults', '-S', socket, '-u', 'root', '-N', '-B', database]
 }
 
 /**

@@ -2,9 +2,10 @@
  * A private PostgreSQL: its own data folder and port, trusting all connections from this machine.
  * The server refuses to run as root, so that it runs as the user of Debian's package then.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { newestPath, usesNewest } from './newest.js'
 import { makeFolder, removeFolder } from './folders.js'
 import { freePorts, listens } from './ports.js'
@@ -21,8 +22,13 @@ export interface PostgresServer {
   readonly port: number
   /** Of the superuser, in the database `postgres`. */
   readonly url: string
-  /** Runs SQL as the superuser and returns what `psql` prints. */
+  /**
+   * Runs SQL as the superuser and returns what `psql` prints. This process does nothing meanwhile,
+   * which renewals and timers notice.
+   */
   psql(sql: string): string
+  /** Does the same while this process continues. */
+  ask(sql: string): Promise<string>
   /** Ends the server and removes its files. */
   remove(): Promise<void>
 }
@@ -72,6 +78,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     psql: (sql) => psql(bin, port, sql),
+    async ask(sql) {
+      const { stdout } = await promisify(execFile)(join(bin, 'psql'), psqlArgs(port, sql))
+      return stdout.trim()
+    },
     async remove() {
       // A wish to end waits for clients that are still connected: SIGINT does not.
       service.kill('SIGINT')
@@ -126,7 +136,12 @@ function binaries(): string {
 }
 
 function psql(bin: string, port: number, sql: string): string {
-  const args = [
+  const args = psqlArgs(port, sql)
+  return execFileSync(join(bin, 'psql'), args, { encoding: 'utf8', stdio: 'pipe' }).trim()
+}
+
+function psqlArgs(port: number, sql: string): string[] {
+  return [
     '-X',
     '-A',
     '-t',
@@ -141,5 +156,4 @@ function psql(bin: string, port: number, sql: string): string {
     '-c',
     sql,
   ]
-  return execFileSync(join(bin, 'psql'), args, { encoding: 'utf8', stdio: 'pipe' }).trim()
 }
