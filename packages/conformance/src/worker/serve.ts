@@ -13,7 +13,10 @@ import type { Envelope, WorkerAnswer, WorkerRequest } from './protocol.js'
 
 /** Answers the suite on stdin and stdout until stdin ends. */
 export async function serveWorker(open: () => MaybePromise<Store>): Promise<void> {
-  const worker = new Worker(createLocks(await open()))
+  const locks = createLocks(await open())
+  // The first lock of a process also waits for its connection, while its TTL counts already.
+  await locks.mutex(`first lock of ${process.pid}`).run(() => undefined)
+  const worker = new Worker(locks)
   for await (const line of createInterface({ input: process.stdin })) {
     const { id, body } = JSON.parse(line) as Envelope<WorkerRequest>
     // Answers may come in another order than requests: a wait must not block later requests.

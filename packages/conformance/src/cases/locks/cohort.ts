@@ -137,7 +137,7 @@ cohort.test(
       const held = await context.soon(other.mutex(name).acquire())
       const order: number[] = []
       const turns = Array.from({ length: 12 }, (_, number) => {
-        const lock = one.mutex(name, { ttlMs: context.shortMs * 4 + (number % 3) * 100 })
+        const lock = one.mutex(name, { ttlMs: context.longMs - (number % 3) * 100 })
         return context.later(lock.run(() => void order.push(number)))
       })
       await held.release()
@@ -161,12 +161,12 @@ cohort.test('a waiter that waits for longer than its TTL is granted', async (con
 
 cohort.test('many leases of one client are renewed together', async (context) => {
   const locks = await context.locks()
-  const ttlMs = context.shortMs * 3
+  const ttlMs = context.renewedMs
   const names = Array.from({ length: 60 }, (_, index) => context.name(`many-${index}`))
   const leases = await context.soon(
     Promise.all(names.map((name) => locks.mutex(name, { ttlMs }).acquire())),
   )
-  await context.time.pass(ttlMs * 1.5)
+  await context.time.pass(ttlMs * 1.2)
   assert.ok(leases.every((lease) => lease.held))
   const outcomes = await context.soon(Promise.all(leases.map((lease) => lease.release())))
   assert.deepEqual(new Set(outcomes), new Set(['released']))

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
-import type { Context, FaultyOptions } from '../../context.js'
+import { slowAnswers, type Context } from '../../context.js'
 import { expectError } from '../../expect.js'
 import { Gate, planFor, planForFirst, type Fate } from '../../faulty-store.js'
 import { inspect, queue } from '../../needs.js'
@@ -114,7 +114,8 @@ ghosts.test(
         'the release',
       )
       assert.equal(outcome, 'released')
-      assert.equal(store.count('withdraw'), 2)
+      // An answer that comes after the timeout makes one more.
+      assert.ok(store.count('withdraw') >= 2)
       await assertFree(context)
     }
   },
@@ -200,8 +201,3 @@ ghosts.test(
   },
   { needs: [queue, inspect] },
 )
-
-/** Returns options for a wire that only loses wake-ups: answers may take long. */
-function slowAnswers({ slackMs }: Context): FaultyOptions {
-  return { requestTimeoutMs: slackMs }
-}

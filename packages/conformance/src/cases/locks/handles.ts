@@ -1,6 +1,7 @@
 /** Handles: a lease passes from one client to another as text. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
+import { slowAnswers } from '../../context.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
 import { Gate, planFor, planForFirst } from '../../faulty-store.js'
 import { adopt as canAdopt, readWriteLock, semaphore } from '../../needs.js'
@@ -132,6 +133,7 @@ handles.test(
     const handle = await (await exporter.mutex(context.name()).acquire()).export()
     const { locks, store } = await context.faulty(
       planForFirst('adopt', { drop: 'reply', fails: true }),
+      slowAnswers(context),
     )
     const lease = await context.soon(locks.mutex(context.name()).adopt(handle))
     assert.equal(store.count('adopt'), 2)
@@ -160,7 +162,7 @@ handles.test(
 
 handles.test('an export whose answer is lost is repeated with the same claim', async (context) => {
   const plan = planForFirst('adopt', { drop: 'reply', fails: true })
-  const { locks } = await context.faulty(plan, { ttlMs: context.longMs })
+  const { locks } = await context.faulty(plan, { ttlMs: context.longMs, ...slowAnswers(context) })
   const handle = await (await locks.mutex(context.name()).acquire()).export()
   const adopter = await context.locks()
   const lease = await adopter.mutex(context.name()).adopt(handle)

@@ -72,7 +72,7 @@ const HOSTILE = [
 
 names.test('hostile names are locks of their own', async (context) => {
   const claims = HOSTILE.map((name) => context.claim({ lock: name }))
-  for (const claim of claims) await context.take(claim)
+  await Promise.all(claims.map((claim) => context.take(claim)))
   for (const claim of claims) {
     const other = context.claim({ lock: claim.lock })
     const { outcome } = await context.store.attempt(other, { enqueue: false, tokens: 1 })
@@ -126,7 +126,7 @@ names.test(
   'inspect with a prefix returns exactly the names that begin with it',
   async (context) => {
     const locks = HOSTILE.map((part) => context.name(`${part}x`))
-    for (const lock of locks) await context.take(context.claim({ lock }))
+    await Promise.all(locks.map((lock) => context.take(context.claim({ lock }))))
     for (const part of HOSTILE) {
       const prefix = context.name(part)
       const page = await context.store.inspect({ prefix, limit: 1000 })
