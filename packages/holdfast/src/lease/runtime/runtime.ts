@@ -34,6 +34,10 @@ export interface RuntimeOptions {
 
 /** A heartbeat is at most one second, and at most a third of the TTL. */
 const LONGEST_HEARTBEAT_MS = 1000
+/** Readings of an unchanged distance between the clocks differ by less: one has no fractions. */
+const SAME_OFFSET_MS = 1
+/** How often the distance between the clocks is measured at most. */
+const MEASURES = 3
 
 export class Runtime {
   readonly store: Store
@@ -51,6 +55,8 @@ export class Runtime {
   #claimRoot: string
   /** The distance between the clocks when the last claim was made. */
   #offsetMs: number
+  /** The distance between the clocks when it was last measured with care. */
+  #measuredMs: number
 
   constructor(store: Store, { clock, random, label, deadlockCheckMs }: RuntimeOptions) {
     this.store = store
@@ -63,7 +69,8 @@ export class Runtime {
       ...(label === undefined ? {} : { label }),
     }
     this.#claimRoot = this.owner.clientId
-    this.#offsetMs = this.clockOffsetMs()
+    const nowMs = clock.monotonicMs()
+    this.#offsetMs = this.#measuredMs = clock.wallMs() - nowMs
     this.waits = new OpenWaits(clock)
     this.holders = new HolderLookups(store, clock)
     this.deadlocks = new DetectorLoader(this, deadlockCheckMs)
@@ -118,7 +125,22 @@ export class Runtime {
    * machine sleeps and when a clock is set.
    */
   clockOffsetMs(nowMs = this.clock.monotonicMs()): number {
-    return this.clock.wallMs() - nowMs
+    const offsetMs = this.clock.wallMs() - nowMs
+    if (Math.abs(offsetMs - this.#measuredMs) <= SAME_OFFSET_MS) return offsetMs
+    return (this.#measuredMs = this.#measureOffsetMs())
+  }
+
+  /**
+   * Reads both clocks close together. On a busy machine the process may lose the processor between
+   * two readings, which looks like a step of the wall clock.
+   */
+  #measureOffsetMs(): number {
+    for (let tries = 1; ; tries += 1) {
+      const beforeMs = this.clock.monotonicMs()
+      const offsetMs = this.clock.wallMs() - beforeMs
+      const tookMs = this.clock.monotonicMs() - beforeMs
+      if (tookMs <= SAME_OFFSET_MS || tries === MEASURES) return offsetMs
+    }
   }
 
   /** Draws a duration evenly between two bounds, so that many processes do not move in step. */

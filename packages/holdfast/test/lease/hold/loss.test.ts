@@ -2,7 +2,7 @@
  * Promises 1 and 2: a lease ends at its deadline, and its signal aborts by then, even if the
  * network is down.
  */
-import { LockLostError, onLockEvent } from 'holdfast'
+import { LockLostError, onLockEvent, type Clock } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import type { WakeListener } from 'holdfast/store'
 import { deferred, makeWorld, outcomeOf } from '../../support/world.js'
@@ -149,6 +149,29 @@ describe('clocks that part', () => {
     expect(lease.held).toBe(false)
     await clock.advance(1100)
     expect(lease.signal.aborted).toBe(true)
+  })
+
+  test('a process that loses the processor between two readings of the clocks keeps its lease', async () => {
+    const world = makeWorld()
+    const { clock } = world
+    let lostMs = 0
+    const busy: Clock = {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs() {
+        clock.freeze(lostMs)
+        lostMs = 0
+        return clock.wallMs()
+      },
+      timer: (delayMs, fire) => clock.timer(delayMs, fire),
+    }
+    const mutex = world.client({ clock: busy, ttlMs: TTL_MS }).mutex('a')
+    lostMs = 100
+    const lease = await clock.until(mutex.acquire())
+    expect(lostMs).toBe(0)
+    lostMs = 100
+    expect(lease.held).toBe(true)
+    expect(lostMs).toBe(0)
+    expect(world.wire.sent.map(({ verb }) => verb)).toEqual(['attempt'])
   })
 
   test('a fixed lease keeps its end when only the clocks were in doubt', async () => {
