@@ -22,6 +22,7 @@ import {
   take,
   type Library,
 } from './support/world.js'
+import { SLACK_MS } from '../../../../test/support/slack.js'
 
 const OPTIONS = { minReplicas: 1, replicaTimeoutMs: 1000 }
 
@@ -179,7 +180,7 @@ describe('with the runtime', () => {
     await new Promise((resolve) => setTimeout(resolve, 2200))
     expect(lease.held).toBe(true)
     stop(replica)
-    await eventually('the loss', () => lease.signal.aborted, { withinMs: 3000 })
+    await eventually('the loss', () => lease.signal.aborted, { withinMs: 2000 + SLACK_MS })
     expect(lease.held).toBe(false)
     await locks.close()
   })
