@@ -1,14 +1,14 @@
 /** Checks a history for every promise that the caller names. */
 import type { HistoryEvent } from '../history/index.js'
-import { checkCounter } from './counter.js'
-import { checkExclusion } from './exclusion.js'
-import { checkFifo, type FifoOptions } from './fifo.js'
-import { checkHeld } from './held.js'
-import { checkLiveness, type LivenessOptions } from './liveness.js'
-import { checkRelease } from './release.js'
+import { checkCounter } from './promises/counter.js'
+import { checkExclusion } from './promises/exclusion.js'
+import { checkFifo, type FifoOptions } from './promises/fifo.js'
+import { checkHeld } from './promises/held.js'
+import { checkLiveness, type LivenessOptions } from './promises/liveness.js'
+import { checkRelease } from './promises/release.js'
 import { storyOf } from './story.js'
-import { checkTokens } from './tokens.js'
-import { checkTruth, type TruthOptions } from './truth.js'
+import { checkTokens } from './promises/tokens.js'
+import { checkTruth, type TruthOptions } from './promises/truth.js'
 import type { Violation } from './violation.js'
 
 /** What the lock promised in the run that wrote the history. */

@@ -1,7 +1,7 @@
 /** The holds and waits of a history, as the clients saw them. */
 import type { HistoryEvent } from '../history/index.js'
 import { NEVER, type Hold, type Release, type Wait } from './hold.js'
-import { truthOf, type Truth } from './server-truth.js'
+import { truthOf, type Truth } from './server-holds.js'
 import { inOrder, type Trail } from './violation.js'
 
 export interface Story {

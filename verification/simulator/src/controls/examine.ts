@@ -3,7 +3,7 @@ import type { Control } from '@holdfast/broken-locks'
 import { checkHistory, type HistoryEvent } from '@holdfast/conformance'
 import { arrange } from '../faults/apply.js'
 import { firstLossMs } from '../faults/fault.js'
-import { overlaps, type Finding } from '../judge/judge.js'
+import { exclusionFindings, type Finding } from '../judge/judge.js'
 import { longWaits } from '../scenarios/build.js'
 import { Chronicle } from '../workload/chronicle.js'
 import { FencedCounters } from '../workload/fenced-counter.js'
@@ -55,7 +55,7 @@ export async function examineControl(
   const { events } = chronicle
   const promised = { exclusion: false, tokens: true, held: true, release: true, counter: true }
   const findings = [
-    ...overlaps(events, firstLossMs(plan.faults)),
+    ...exclusionFindings(events, firstLossMs(plan.faults)),
     ...checkHistory(events, { promised }),
     ...longWaits(plan, events),
     ...stuck,

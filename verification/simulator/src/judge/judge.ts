@@ -32,7 +32,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     release: release && SLACK,
   }
   return [
-    ...overlaps(outcome.events, exclusionUntilMs, false),
+    ...exclusionFindings(outcome.events, exclusionUntilMs, false),
     ...checkHistory(history, { promised }),
     // Where two may hold at once, their times do not show the order of their grants.
     ...checkHistory(granted, { promised: { exclusion: false, tokens } }).filter(
@@ -48,8 +48,8 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
   ]
 }
 
-/** Two holders at a time before the server lost its data: nothing is promised after that. */
-export function overlaps(
+/** Finds two holders at a time before the server lost its data: nothing is promised after that. */
+export function exclusionFindings(
   events: readonly HistoryEvent[],
   untilMs: number,
   tokens = true,

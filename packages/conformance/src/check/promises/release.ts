@@ -7,12 +7,12 @@
  * handed on. Without the server's truth other holders are the evidence: a holder that was granted
  * before the release, and cannot hold beside this lease, shows that the lease had ended.
  */
-import type { HistoryEvent } from '../history/index.js'
-import { byKey, describe, firstAfter, type Hold, type Release } from './hold.js'
-import type { Tenure, Truth } from './server-truth.js'
-import type { Story } from './story.js'
+import type { HistoryEvent } from '../../history/index.js'
+import { byKey, describe, firstAfter, type Hold, type Release } from '../hold.js'
+import type { Tenure, Truth } from '../server-holds.js'
+import type { Story } from '../story.js'
 import type { TruthOptions } from './truth.js'
-import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 type Released = Hold & { readonly release: Release & { readonly answeredNs: bigint } }
 

@@ -4,9 +4,9 @@
  * The run must allow that: after the last fault it has short holds, and no more new requests than
  * fit the bound.
  */
-import type { Hold, Wait } from './hold.js'
-import type { Story } from './story.js'
-import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import type { Hold, Wait } from '../hold.js'
+import type { Story } from '../story.js'
+import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 export interface LivenessOptions {
   /** When the last fault ended, on the clock of the history, in nanoseconds. */

@@ -6,8 +6,8 @@
  * The history must contain every renewal that succeeded: without one of them a lease that lasts
  * seems to have ended.
  */
-import { byKey, describe, type Hold } from './hold.js'
-import { MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import { byKey, describe, type Hold } from '../hold.js'
+import { MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 export function checkHeld(holds: readonly Hold[]): Violation[] {
   return [...byKey(holds).values()].flatMap((its) => its.flatMap(judge).slice(0, MOST_VIOLATIONS))

@@ -4,10 +4,10 @@
  * It is checked per token, or per claim without tokens. It finds more than overlaps: a holder that
  * trusts its lease after it ended in the server breaks this promise even without another holder.
  */
-import { byKey, describe, NEVER, type Hold } from './hold.js'
-import type { Tenure } from './server-truth.js'
-import type { Story } from './story.js'
-import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import { byKey, describe, NEVER, type Hold } from '../hold.js'
+import type { Tenure } from '../server-holds.js'
+import type { Story } from '../story.js'
+import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 export interface TruthOptions {
   /** How far the server's clock may differ, in nanoseconds. Default: 0, for the same clock. */

@@ -7,8 +7,8 @@
  *   other at that time, no order of grants explains the tokens: `grant-order`.
  */
 import { checkExclusion } from './exclusion.js'
-import { byKey, type Hold } from './hold.js'
-import { compare, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import { byKey, type Hold } from '../hold.js'
+import { compare, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 type Fenced = Hold & { readonly token: bigint }
 

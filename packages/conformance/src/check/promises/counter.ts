@@ -10,10 +10,10 @@
  * - A read sees every increment that was acknowledged before it was sent, and no increment that was
  *   not requested. A write of n has read n - 1.
  */
-import { byKey } from './hold.js'
-import { operationsOf, type Operation } from './operations.js'
-import type { Story } from './story.js'
-import { compare, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import { byKey } from '../hold.js'
+import { operationsOf, type Operation } from '../operations.js'
+import type { Story } from '../story.js'
+import { compare, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 type Answered = Operation & { readonly answeredNs: bigint }
 type Fenced = Answered & { readonly token: bigint }

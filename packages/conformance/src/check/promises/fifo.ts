@@ -10,9 +10,9 @@
  * reported in any order, so their tokens decide which was first; without tokens such a pair is
  * ignored.
  */
-import { byKey, describe, indexAfter, type Hold, type Wait } from './hold.js'
-import type { Story } from './story.js'
-import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import { byKey, describe, indexAfter, type Hold, type Wait } from '../hold.js'
+import type { Story } from '../story.js'
+import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 export interface FifoOptions {
   /** How many holds of one process may overtake a waiter. 0 is a strict queue. Default: 32. */

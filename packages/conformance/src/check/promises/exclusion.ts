@@ -7,9 +7,9 @@
  * a beginning and an end this is exact: a history passes if and only if an exhaustive search finds
  * an order of grants and releases that explains it.
  */
-import { byKey, describe, type Hold } from './hold.js'
-import { Heap } from './heap.js'
-import { MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+import { byKey, describe, type Hold } from '../hold.js'
+import { Heap } from '../heap.js'
+import { MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
 /** A part of a hold that has one weight: a writer that becomes a reader has two. */
 interface Part {
@@ -36,8 +36,8 @@ function sweep(holds: readonly Hold[]): Violation[] {
     const part = firstPart(hold)
     current.push(part)
     weight += part.weight
-    if (weight > hold.capacity) found.push(overlap(weight, hold, current))
-    else if (beside && beside.capacity !== hold.capacity) found.push(disagreement(beside, hold))
+    if (weight > hold.capacity) found.push(beyondCapacity(weight, hold, current))
+    else if (beside && beside.capacity !== hold.capacity) found.push(twoCapacities(beside, hold))
     if (found.length >= MOST_VIOLATIONS) break
   }
   return found
@@ -65,7 +65,7 @@ function firstPart(hold: Hold): Part {
   return { hold, weight, endNs: lowered && lowered.atNs < endNs ? lowered.atNs : endNs }
 }
 
-function overlap(weight: number, hold: Hold, current: Heap<Part>): Violation {
+function beyondCapacity(weight: number, hold: Hold, current: Heap<Part>): Violation {
   const others = [...current.values()].map((part) => part.hold).filter((other) => other !== hold)
   return {
     property: 'exclusion',
@@ -77,7 +77,7 @@ function overlap(weight: number, hold: Hold, current: Heap<Part>): Violation {
   }
 }
 
-function disagreement(one: Hold, other: Hold): Violation {
+function twoCapacities(one: Hold, other: Hold): Violation {
   return {
     property: 'capacity',
     key: other.key,
