@@ -19,7 +19,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     breaks: 'A pushed grant reaches the claim that it names, and no other',
     edits: [
       inRedis(
-        'grant-inbox.js',
+        'wake-up-inbox.js',
         'const watcher = this.#watchers.get(claimId);',
         'const watcher = this.#watchers.get(claimId) ?? [...this.#watchers.values()][0];',
       ),

@@ -14,7 +14,7 @@ import { inodeOf, type SocketAddress } from './peer-socket.js'
 import type { LockFile } from './lock-file.js'
 import type { Machine } from './machine.js'
 import type { Peers } from './peers.js'
-import { SOCKET_SUFFIX } from './wakeup-socket.js'
+import { SOCKET_SUFFIX } from './wake-up-socket.js'
 
 /** The number of sockets that one store checks. */
 const LOOK_AT_SOCKETS = 16

@@ -10,13 +10,13 @@ import type { Machine } from './machine.js'
 import type { SocketAddress } from './peer-socket.js'
 import { explain } from './failures.js'
 import type { Transaction } from './transaction.js'
-import type { WakeupSocket } from './wakeup-socket.js'
+import type { WakeUpSocket } from './wake-up-socket.js'
 
 export class Presence {
   readonly #folder: StateFolder
   readonly #machine: Machine
   readonly #files: LockFiles
-  readonly #socket: WakeupSocket
+  readonly #socket: WakeUpSocket
   readonly #cleanup: FolderCleanup
   /** The inode of the socket. Undefined until it listens. */
   #inode: string | undefined
@@ -25,7 +25,7 @@ export class Presence {
     folder: StateFolder,
     machine: Machine,
     files: LockFiles,
-    socket: WakeupSocket,
+    socket: WakeUpSocket,
     cleanup: FolderCleanup,
   ) {
     this.#folder = folder

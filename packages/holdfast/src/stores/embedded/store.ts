@@ -35,7 +35,7 @@ import { addressesOf, type LockFile } from './lock-file.js'
 import { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import type { OpenedDatabase } from './schema.js'
-import { WakeupSocket } from './wakeup-socket.js'
+import { WakeUpSocket } from './wake-up-socket.js'
 import type { Promotion } from './transaction.js'
 import { FolderCleanup } from './folder-cleanup.js'
 
@@ -66,7 +66,7 @@ export class EmbeddedStore implements Store {
   readonly traits = TRAITS
   readonly #folder: StateFolder
   readonly #files: LockFiles
-  readonly #socket: WakeupSocket
+  readonly #socket: WakeUpSocket
   readonly #peers: Peers
   readonly #presence: Presence
   readonly #deadHolders: DeadHolderCleanup
@@ -81,7 +81,7 @@ export class EmbeddedStore implements Store {
   constructor(folder: StateFolder, machine: Machine) {
     this.#folder = folder
     this.#files = new LockFiles(folder, machine, (promotions, file) => this.#wake(promotions, file))
-    this.#socket = new WakeupSocket(folder, (text) => this.#deliver(text))
+    this.#socket = new WakeUpSocket(folder, (text) => this.#deliver(text))
     this.#peers = new Peers((address) => void this.#deadHolders.takeOver(address))
     this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#peers, this.#interests)
     this.#cleanup = new FolderCleanup(folder, machine, this.#socket.id, this.#peers, (dead) =>

@@ -1,9 +1,9 @@
 /** The database of the MySQL store: one call of a procedure for all requests, and wake-ups. */
 import { systemRandom } from '../../clock/clock.js'
-import type { WakeupEvents, Database, NameQuery } from '../sql/database.js'
+import type { WakeUpEvents, Database, NameQuery } from '../sql/database.js'
 import { areRepeatable, type Answers, type Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
-import { WakeupListener } from './wakeup-listener.js'
+import { WakeUpListener } from './wake-up-listener.js'
 import { execute, statement, type Connections } from './clients.js'
 import { transactionGuardOf } from './transaction-guard.js'
 import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
@@ -27,7 +27,7 @@ export class MysqlDatabase implements Database {
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #prefix: string
-  #listener: WakeupListener | undefined
+  #listener: WakeUpListener | undefined
 
   constructor({ pool, prefix, autoMigrate, requestTimeoutMs }: MysqlDatabaseOptions) {
     checkPrefix(prefix)
@@ -59,9 +59,9 @@ export class MysqlDatabase implements Database {
     return rows.map(({ name }) => nameOf(name))
   }
 
-  async listen(events: WakeupEvents): Promise<void> {
+  async listen(events: WakeUpEvents): Promise<void> {
     this.#listener?.stop()
-    const listener = new WakeupListener(this.#pool, this.#statements, this.channel, events)
+    const listener = new WakeUpListener(this.#pool, this.#statements, this.channel, events)
     this.#listener = listener
     await listener.start()
   }

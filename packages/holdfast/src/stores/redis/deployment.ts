@@ -5,8 +5,8 @@
 import type { Clock } from '../../clock/clock.js'
 import { keyOf, withHelpers } from './keys.js'
 import { ResilientCaller, type ReplyListener } from './resilient-caller.js'
-import { OneChannel } from './channel.js'
-import { Channels } from './cluster/channels.js'
+import { WakeUpChannel } from './wake-up-channel.js'
+import { WakeUpChannels } from './cluster/wake-up-channels.js'
 import { Refusal, type Send } from './cluster/member.js'
 import { Router } from './cluster/router.js'
 import { slotOf } from './cluster/slots.js'
@@ -15,7 +15,7 @@ import type { Script } from './scripts.generated.js'
 import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
 import { scanKeys } from './inspect.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
-import type { MessageListener, Subscriptions } from './grant-inbox.js'
+import type { MessageListener, Subscriptions } from './wake-up-inbox.js'
 
 type ScriptCall = [script: Script, keys: readonly string[], args: readonly string[]]
 
@@ -83,7 +83,7 @@ export function oneServer(
     findKeys: (pattern) =>
       scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
     subscriptions: (prefix, clientId, listener) =>
-      new OneChannel(transport, `${transport.keyPrefix}${prefix}:${clientId}`, listener),
+      new WakeUpChannel(transport, `${transport.keyPrefix}${prefix}:${clientId}`, listener),
     close() {
       caller.close()
       replicated.close()
@@ -132,7 +132,7 @@ export function cluster(
       ),
     findKeys: (pattern) => findKeysOfMembers(router, pattern),
     subscriptions: (prefix, clientId, listener) =>
-      new Channels(
+      new WakeUpChannels(
         router,
         listener,
         (lock) => `${keyPrefix}${keyOf(prefix, lock)}:${clientId}`,

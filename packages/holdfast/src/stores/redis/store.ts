@@ -42,7 +42,7 @@ import { PendingRenewal, RenewalRound } from './renewal-round.js'
 import type { AdoptedByAnother, SealedRenewal, SealResult } from './redlock-seal.js'
 import { NO_TERMS, TermsEncoder, type EncodedTerms } from './terms-encoder.js'
 import { LateRequests } from './late-requests.js'
-import { GrantInbox } from './grant-inbox.js'
+import { WakeUpInbox } from './wake-up-inbox.js'
 
 const TRAITS: Traits = {
   fencing: true,
@@ -79,7 +79,7 @@ export class RedisStore implements Store {
   readonly traits = TRAITS
   readonly #deployment: Deployment
   readonly #admin: AdminCalls
-  readonly #inbox: GrantInbox
+  readonly #inbox: WakeUpInbox
   readonly #requests: TickQueue<BatchRequest>
   /** For what counts only when replicas have it, if there is such a thing. */
   #replicated: TickQueue<BatchRequest> | undefined
@@ -90,7 +90,7 @@ export class RedisStore implements Store {
     this.#deployment = deployment
     this.#admin = new AdminCalls(deployment, prefix)
     this.#lateRequests = new LateRequests(clock)
-    this.#inbox = new GrantInbox(
+    this.#inbox = new WakeUpInbox(
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
       clock,
     )

@@ -3,7 +3,7 @@ import type { TransactionGuard, PushedGrant } from '../../store/contract.js'
 import type { Answers, Request } from './requests.js'
 
 /** The wake-ups that a database sends. */
-export interface WakeupEvents {
+export interface WakeUpEvents {
   /** A waiting claim of this client was granted. */
   onGrant(claimId: string, grant: PushedGrant): void
   /** A claim may have been granted, or a message was missed: each waiter should ask again. */
@@ -37,7 +37,7 @@ export interface Database {
    * Starts to listen. Resolves when no message can be missed any more. Rejects when messages do not
    * arrive.
    */
-  listen(events: WakeupEvents): Promise<void>
+  listen(events: WakeUpEvents): Promise<void>
   /** Stops listening and closes its connection. Another `listen` may follow. */
   unlisten(): Promise<void>
   /** Closes the connections that are not the pool's. */

@@ -14,7 +14,7 @@
 import { systemClock } from '../../clock/clock.js'
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
-import type { WakeupEvents } from '../sql/database.js'
+import type { WakeUpEvents } from '../sql/database.js'
 import type { Statements } from '../sql/statements.js'
 import { execute, limitOf, statement, type MysqlConnection, type Connections } from './clients.js'
 import { isInterrupted } from './errors.js'
@@ -30,16 +30,16 @@ const CHECK_EVERY_MS = 10
 /** How long to wait before a lost connection is opened again, in milliseconds. */
 const RETRY_MS = 500
 
-export class WakeupListener {
+export class WakeUpListener {
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #channel: string
-  readonly #events: WakeupEvents
+  readonly #events: WakeUpEvents
   #connection: MysqlConnection | undefined
   #stopped = false
   #replacing = false
 
-  constructor(pool: Connections, statements: Statements, channel: string, events: WakeupEvents) {
+  constructor(pool: Connections, statements: Statements, channel: string, events: WakeUpEvents) {
     this.#pool = pool
     this.#statements = statements
     this.#channel = channel

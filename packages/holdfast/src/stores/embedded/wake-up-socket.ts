@@ -20,7 +20,7 @@ export const SOCKET_SUFFIX = '.sock'
 /** A message longer than this is not ours. */
 const LONGEST_MESSAGE = 4096
 
-export class WakeupSocket {
+export class WakeUpSocket {
   readonly id = systemRandom.id().slice(0, 11)
   readonly #path: string
   readonly #shared: boolean

@@ -8,9 +8,9 @@
  * `missed`.
  */
 import { isServerError, notHeard } from '../errors.js'
-import { Readiness } from '../channel.js'
+import { Readiness } from '../wake-up-channel.js'
 import type { ShardConnection } from '../transports/transport.js'
-import type { MessageListener, Subscription, Subscriptions } from '../grant-inbox.js'
+import type { MessageListener, Subscription, Subscriptions } from '../wake-up-inbox.js'
 import type { Member } from './member.js'
 import type { Router } from './router.js'
 
@@ -46,7 +46,7 @@ interface ShardSubscriber {
   isOpen: boolean
 }
 
-export class Channels implements Subscriptions {
+export class WakeUpChannels implements Subscriptions {
   readonly publishTo = (lock: string): string => `SPUBLISH ${this.#nameOf(lock)}`
   readonly #router: Router
   readonly #listener: MessageListener

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { Statements } from '../../dist/stores/sql/statements.js'
 import { poolOf } from '../../dist/stores/mysql/clients.js'
-import { WakeupListener } from '../../dist/stores/mysql/wakeup-listener.js'
+import { WakeUpListener } from '../../dist/stores/mysql/wake-up-listener.js'
 
 const CLIENTS = 12
 const WAKERS = 8
@@ -26,7 +26,7 @@ function channelOf(client: number): string {
   return `hfwoken${client}x`
 }
 
-function listen(channel: string, onHint: () => void): WakeupListener {
+function listen(channel: string, onHint: () => void): WakeUpListener {
   const statements = new Statements({
     store: 'mysql',
     requestTimeoutMs: 15_000,
@@ -36,7 +36,7 @@ function listen(channel: string, onHint: () => void): WakeupListener {
     isUnmigrated: () => false,
     explain: (error) => error as never,
   })
-  return new WakeupListener(poolOf(pool), statements, channel, { onGrant: () => undefined, onHint })
+  return new WakeUpListener(poolOf(pool), statements, channel, { onGrant: () => undefined, onHint })
 }
 
 test('clients that are woken together do not delay each other by seconds', async () => {

@@ -4,11 +4,11 @@
  */
 import { notHeard } from './errors.js'
 import type { ChannelConnection, Transport } from './transports/transport.js'
-import type { MessageListener, Subscription, Subscriptions } from './grant-inbox.js'
+import type { MessageListener, Subscription, Subscriptions } from './wake-up-inbox.js'
 
 const LISTENING: Subscription = { ready: undefined, leave: () => undefined }
 
-export class OneChannel implements Subscriptions {
+export class WakeUpChannel implements Subscriptions {
   readonly publishTo: string
   readonly #transport: Transport
   readonly #name: string

@@ -1,6 +1,6 @@
 /**
- * The messages that report to waiters of this client what they were granted. The subscriptions
- * differ from one server to a Cluster; how a message finds its waiter does not.
+ * Wakes the waiters of a client: messages report what they were granted. The subscriptions differ
+ * from one server to a Cluster; how a message finds its waiter does not.
  */
 import type { Clock } from '../../clock/clock.js'
 import { invariant } from '../../invariant.js'
@@ -37,7 +37,7 @@ interface Watcher {
   readonly wake: WakeListener
 }
 
-export class GrantInbox {
+export class WakeUpInbox {
   readonly subscriptions: Subscriptions
   readonly #clock: Clock
   /**
