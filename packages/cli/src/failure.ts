@@ -80,8 +80,3 @@ export function writeFailure(failure: Failure, json: boolean): void {
       : `holdfast: ${printableLines(message)}\n`,
   )
 }
-
-/** Writes a remark to stderr. The prefix separates it from the output of the command. */
-export function note(text: string): void {
-  stderr().write(`holdfast: ${printableLines(text)}\n`)
-}

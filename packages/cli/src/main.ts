@@ -6,7 +6,7 @@ import type { Command, TakeSignal } from './commands/command.js'
 import { COMMANDS, isCommand, SYNONYMS } from './commands/index.js'
 import { EXIT } from './exit-codes.js'
 import { MANIFEST } from './paths.js'
-import { runCommand, start as startProgram } from './program.js'
+import { runCommand, start as startProgram } from './start-and-exit.js'
 import { stderr, stdout } from './output/streams.js'
 
 /** Runs the command line of this process to its end. */

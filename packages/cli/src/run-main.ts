@@ -4,7 +4,7 @@
  */
 import type { TakeSignal } from './commands/command.js'
 import { command } from './commands/run.js'
-import { runCommand, start as startProgram } from './program.js'
+import { runCommand, start as startProgram } from './start-and-exit.js'
 
 export function start(takeSignal: TakeSignal): Promise<never> {
   return startProgram(([, ...args], take) => runCommand(command, args, take), takeSignal)

@@ -1,7 +1,8 @@
 /** `holdfast elect`: runs a command on the leader of several candidates, and stands again. */
 import { printHelp } from '../args/help.js'
 import type { OptionTable } from '../args/options.js'
-import { failureOf, note, writeFailure } from '../failure.js'
+import { failureOf, writeFailure } from '../failure.js'
+import { note } from '../output/note.js'
 import { takeSignals, unlessAborted, type Departure } from '../run/interrupted.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
 import { newStatus, type RunStatus } from '../run/status.js'

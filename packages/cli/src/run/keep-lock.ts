@@ -2,7 +2,7 @@
 import { isatty } from 'node:tty'
 import type { Lease } from 'holdfast'
 import { formatDuration } from '../args/duration.js'
-import { note } from '../failure.js'
+import { note } from '../output/note.js'
 import { isMessage, type Signals } from '../supervise/signals.js'
 import { after } from '../timers.js'
 

@@ -1,6 +1,6 @@
 /** Observes the store during a wait: whether it answers, and its last failure. */
 import { onLockEvent } from 'holdfast'
-import { note } from '../failure.js'
+import { note } from '../output/note.js'
 
 const TICK_MS = 1_000
 

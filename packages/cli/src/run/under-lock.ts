@@ -4,7 +4,8 @@
  */
 import { createLocks, type Lease, type Locks } from 'holdfast'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
-import { failureOf, note } from '../failure.js'
+import { failureOf } from '../failure.js'
+import { note } from '../output/note.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { openStore } from '../stores/open-store.js'
 import { assertStartable } from '../supervise/find-command.js'
