@@ -95,7 +95,7 @@ async function start(place: { store: string; at: string }, pairs: readonly Pair[
   return contenders
 }
 
-/** Asserts that one of them failed in time, with a ring of this length of their processes. */
+/** Asserts that one of them failed in time, with a cycle of this length of their processes. */
 async function expectOneVictim(contenders: readonly Contender[], length: number): Promise<void> {
   const results = await Promise.all(contenders.map((contender) => contender.result()))
   const failed = results.filter(({ outcome }) => outcome !== 'done')
@@ -108,16 +108,16 @@ async function expectOneVictim(contenders: readonly Contender[], length: number)
 }
 
 describe.each(STORES)('on $store', (place) => {
-  test.each([2, 5])('a ring of %i processes', async (length) => {
-    const ring = fresh(...Array.from({ length }, (_, index) => `ring-${index}`))
-    const mutex = (index: number): Wanted => ({ kind: 'mutex', name: ring[index % length] ?? '' })
-    const pairs = ring.map((_, index): Pair => [mutex(index), mutex(index + 1)])
+  test.each([2, 5])('a deadlock of %i processes', async (length) => {
+    const names = fresh(...Array.from({ length }, (_, index) => `lock-${index}`))
+    const mutex = (index: number): Wanted => ({ kind: 'mutex', name: names[index % length] ?? '' })
+    const pairs = names.map((_, index): Pair => [mutex(index), mutex(index + 1)])
     const contenders = await start(place, pairs)
     for (const contender of contenders) contender.go()
     await expectOneVictim(contenders, length)
   })
 
-  test('a ring of a mutex, a reader and permits', async () => {
+  test('a deadlock over a mutex, a reader and permits', async () => {
     const [mutex = '', page = '', pool = ''] = fresh('mutex', 'page', 'pool')
     const contenders = await start(place, [
       [
@@ -153,7 +153,7 @@ describe.each(STORES)('on $store', (place) => {
     expect(await heavy.result()).toEqual({ outcome: 'done' })
   })
 
-  test('a ring through a multi-lock', async () => {
+  test('a deadlock through a multi-lock', async () => {
     const [first = '', second = '', outer = ''] = fresh('first', 'second', 'outer')
     const contenders = await start(place, [
       [

@@ -11,12 +11,12 @@ export function after(ms: number, callback: () => void): () => void {
   let timer: NodeJS.Timeout
   const arm = (): void => {
     timer = setTimeout(
-      ring,
+      onTimer,
       Math.min(Math.max(0, Math.ceil(dueMs - performance.now())), MAX_TIMER_MS),
     )
   }
   // Node cuts fractions off, so a timer can fire up to a millisecond early.
-  const ring = (): void => (performance.now() < dueMs ? arm() : callback())
+  const onTimer = (): void => (performance.now() < dueMs ? arm() : callback())
   arm()
   return () => clearTimeout(timer)
 }

@@ -55,7 +55,7 @@ const OWNERSHIP: readonly Breakage[] = [
   verb(
     'renew',
     'hides what a holder waits for',
-    'one wait of a ring of two mutexes fails, and the other gets its lock',
+    'one wait of a deadlock over two mutexes fails, and the other gets its lock',
     (sound) => (state, renewal, turn) =>
       sound.renew(state, { ...renewal, owner: { ...renewal.owner, waitsFor: undefined } }, turn),
   ),

@@ -15,8 +15,8 @@ export interface Command {
   readonly mutations: boolean
   /** Run the controls, and print how often each was caught. */
   readonly controls: boolean
-  /** Simulate actors that wait for each other in rings. */
-  readonly rings: boolean
+  /** Simulate actors that deadlock. */
+  readonly deadlocks: boolean
   /** Where to write the history of the last run. */
   readonly history: string | undefined
 }
@@ -32,7 +32,7 @@ ${STORE_NAMES.map((name) => `                   ${name}: ${STORE_NOTES[name]}`).
   --mutation NAME  simulate a runtime that is broken on purpose
   --mutations      search the seed that catches each mutation, and print the table
   --controls       run verification/broken-locks/, and print how often each lock is caught
-  --rings          actors that wait for each other in rings: all are broken, and nothing else
+  --deadlocks      actors that deadlock: each deadlock is broken, and nothing else
   --history FILE   write the history of the last run to a file, one line of JSON an event
   --help           show this`
 
@@ -52,7 +52,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     mutation: values.mutation,
     mutations: values.mutations === true,
     controls: values.controls === true,
-    rings: values.rings === true,
+    deadlocks: values.deadlocks === true,
     history: values.history,
   }
 }
@@ -64,7 +64,7 @@ interface Values {
   readonly mutation?: string
   readonly mutations?: boolean
   readonly controls?: boolean
-  readonly rings?: boolean
+  readonly deadlocks?: boolean
   readonly history?: string
   readonly help?: boolean
 }
@@ -82,7 +82,7 @@ function parse(args: readonly string[]): Values {
         mutation: text,
         mutations: flag,
         controls: flag,
-        rings: flag,
+        deadlocks: flag,
         history: text,
         help: flag,
       },

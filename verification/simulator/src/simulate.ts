@@ -10,7 +10,7 @@ import { promisesOf } from './judge/promises.js'
 import { MUTATIONS } from './mutations/catalogue.js'
 import { mutated } from './mutations/mutate.js'
 import { searchMutations } from './mutations/search.js'
-import { simulateRings } from './rings/explore.js'
+import { simulateDeadlocks } from './deadlocks/explore.js'
 import { realRuntime, type Runtime } from './runtime.js'
 import type { StoreName } from './server/models.js'
 import { shrink } from './shrink.js'
@@ -25,7 +25,7 @@ const PROGRESS_EVERY_MS = 2000
 export async function simulate(command: Command): Promise<number> {
   if (command.mutations) return searchMutations(showProgress)
   if (command.controls) return searchControls(command, showProgress)
-  if (command.rings) return simulateRings(command, showProgress)
+  if (command.deadlocks) return simulateDeadlocks(command, showProgress)
   const runtime = await runtimeOf(command)
   const tallies: Tally[] = []
   for (const store of command.stores) {

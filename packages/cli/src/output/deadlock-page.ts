@@ -5,13 +5,13 @@ import { isoTime } from './json.js'
 import { renderTable, type Column, type TableOptions } from './table.js'
 import { printable, redact } from './text.js'
 
-/** A step of a ring, and its place there. */
-interface RingRow {
+/** A step of a cycle, and its place there. */
+interface CycleRow {
   readonly step: DeadlockStep
   readonly line: string
 }
 
-const COLUMNS: readonly Column<RingRow>[] = [
+const COLUMNS: readonly Column<CycleRow>[] = [
   { title: 'LOCK', cell: ({ step, line }) => `${line} ${printable(step.lock)}` },
   { title: 'HELD BY', cell: ({ step }) => printable(`${step.host} pid ${step.pid}`) },
   { title: 'WAITS FOR', cell: ({ step }) => printable(step.waitsFor) },
@@ -29,7 +29,7 @@ export function renderDeadlocks(
 }
 
 function renderDeadlock({ steps, victim }: Deadlock, nowMs: number, options: TableOptions): string {
-  const rows = steps.map((step, index): RingRow => ({ step, line: lineOf(index, steps.length) }))
+  const rows = steps.map((step, index): CycleRow => ({ step, line: lineOf(index, steps.length) }))
   const last = steps.at(-1)
   const waitedMs = Math.max(0, nowMs - victim.sinceMs)
   const advice = last
@@ -38,7 +38,7 @@ function renderDeadlock({ steps, victim }: Deadlock, nowMs: number, options: Tab
   return renderTable(rows, COLUMNS, options) + advice
 }
 
-/** Draws the ring: each row waits for the next one, and the last for the first. */
+/** Draws the cycle: each row waits for the next one, and the last for the first. */
 function lineOf(index: number, count: number): string {
   if (count === 1) return '⟲'
   if (index === 0) return '┌▶'

@@ -1,4 +1,4 @@
-/** `holdfast deadlocks`: rings of holders that wait for each other, drawn and as JSON. */
+/** `holdfast deadlocks`: the holders that wait for each other, drawn and as JSON. */
 import { createLocks, type Locks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { afterEach, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ function client(box: Box, label: string): Locks {
   return locks
 }
 
-/** Takes one lock inside the other, and shows the wait as a client of a ring does. */
+/** Takes one lock inside the other, and shows the wait as a client of a deadlock does. */
 async function holdAndWait(locks: Locks, outer: string, inner: string): Promise<void> {
   const lease = await locks.mutex(outer).acquire()
   const note = { id: `wait-of-${outer}`, lock: inner, weight: 2 ** 31 - 1, sinceMs: Date.now() }
@@ -48,7 +48,7 @@ test('without a deadlock it exits with 0', async () => {
   holder.types('\n')
 })
 
-test('a ring is drawn, with the wait that fails, and exits with 75', async () => {
+test('a deadlock is drawn, with the wait that fails, and exits with 75', async () => {
   const box = new Box()
   await holdAndWait(client(box, 'ship'), 'order', 'stock')
   await holdAndWait(client(box, 'restock'), 'stock', 'order')
@@ -72,7 +72,7 @@ test('inspect and ls show what a holder itself waits for', async () => {
   }
 })
 
-test('a real ring of two clients is over within three seconds', async () => {
+test('a real deadlock of two clients is over within three seconds', async () => {
   const box = new Box()
   const [one, other] = [client(box, 'ship'), client(box, 'restock')]
   const outcomes = await Promise.allSettled([

@@ -8,8 +8,8 @@ const world = await startWorld(3)
 
 afterAll(() => world.end())
 
-/** Closes a ring of two mutexes. Resolves to what became of the two runs. */
-async function ring(clients: readonly [Locks, Locks], waitMs: number) {
+/** Closes a deadlock over two mutexes. Resolves to what became of the two runs. */
+async function closeCycle(clients: readonly [Locks, Locks], waitMs: number) {
   const names = [`a-${waitMs}`, `b-${waitMs}`] as const
   const bothHold = deferred()
   let holding = 0
@@ -26,10 +26,10 @@ async function ring(clients: readonly [Locks, Locks], waitMs: number) {
   return Promise.all(runs)
 }
 
-test('a ring inside one client is found at once', async () => {
+test('a deadlock inside one client is found at once', async () => {
   const locks = createLocks(world.open())
   const startMs = performance.now()
-  const outcomes = await ring([locks, locks], 30_000)
+  const outcomes = await closeCycle([locks, locks], 30_000)
   expect(performance.now() - startMs).toBeLessThan(20_000)
   const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   expect(errors).toEqual([expect.any(DeadlockError)])
@@ -38,9 +38,9 @@ test('a ring inside one client is found at once', async () => {
   await locks.close()
 })
 
-test('a ring across two clients ends with waitMs, and names the holder', async () => {
+test('a deadlock across two clients ends with waitMs, and names the holder', async () => {
   const clients = [createLocks(world.open()), createLocks(world.open())] as const
-  const outcomes = await ring(clients, 2500)
+  const outcomes = await closeCycle(clients, 2500)
   const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   expect(errors.length).toBeGreaterThan(0)
   for (const error of errors) {

@@ -13,14 +13,14 @@ export const deadlocks = new Group('deadlocks')
 
 const ACROSS_CLIENTS = [queue, inspect]
 
-/** How long after a ring has closed one of its waits fails. A busy machine adds its slack. */
+/** How long after a deadlock has closed one of its waits fails. A busy machine adds its slack. */
 const FOUND_WITHIN_MS = 2000
 
 /** What one client takes: the second lock inside the first. */
 type Pair = (locks: Locks) => readonly [outer: Lockable, inner: Lockable]
 
 /**
- * Closes a ring, and asserts that one wait fails, with the whole ring, and the others end.
+ * Closes a deadlock, and asserts that one wait fails, with the whole deadlock, and the others end.
  * @param clients one for each pair
  */
 async function expectOneVictim(
@@ -43,10 +43,10 @@ async function expectOneVictim(
     }
     return outcomeOf(outer.run(work))
   })
-  // The ring closes now: until then clients connect, which says nothing about detection.
+  // The deadlock closes now: until then clients connect, which says nothing about detection.
   await context.soon(allHold, 'each outer lock')
   const limitMs = FOUND_WITHIN_MS + context.slackMs
-  const outcomes = await context.time.within(Promise.all(runs), limitMs, 'the end of the ring')
+  const outcomes = await context.time.within(Promise.all(runs), limitMs, 'the end of the deadlock')
   const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   const [error] = errors
   assert.ok(error instanceof DeadlockError, `a wait failed with ${String(error)}`)
@@ -58,8 +58,8 @@ async function expectOneVictim(
   )
 }
 
-/** Returns pairs that take mutexes in a ring. */
-function mutexRing(context: Context, length: number): Pair[] {
+/** Returns pairs that take mutexes in a cycle. */
+function mutexCycle(context: Context, length: number): Pair[] {
   const mutex = (locks: Locks, index: number): Lockable =>
     locks.mutex(context.name(`mutex-${index % length}`))
   return Array.from({ length }, (_, index) => (locks) => [
@@ -68,8 +68,8 @@ function mutexRing(context: Context, length: number): Pair[] {
   ])
 }
 
-/** Returns pairs that take a mutex, a reader or writer, and permits in a ring. */
-function mixedRing(context: Context): Pair[] {
+/** Returns pairs that take a mutex, a reader or writer, and permits in a cycle. */
+function mixedCycle(context: Context): Pair[] {
   const mutex = (locks: Locks): Lockable => locks.mutex(context.name('mutex'))
   const page = (locks: Locks): ReadWriteLock => locks.readWriteLock(context.name('page'))
   const pool = (locks: Locks): Lockable =>
@@ -87,33 +87,34 @@ async function severalClients(context: Context, count: number): Promise<Locks[]>
 
 for (const length of [2, 3]) {
   deadlocks.test(
-    `one wait of a ring of ${length} mutexes inside one client fails`,
+    `one wait of a deadlock over ${length} mutexes inside one client fails`,
     async (context) => {
       const locks = await context.locks()
       const clients = Array.from({ length }, () => locks)
-      await expectOneVictim(context, clients, mutexRing(context, length))
+      await expectOneVictim(context, clients, mutexCycle(context, length))
     },
   )
 }
 
 deadlocks.test(
-  'one wait of a ring of a mutex, a reader and a permit inside one client fails',
+  'one wait of a deadlock over a mutex, a reader and a permit inside one client fails',
   async (context) => {
     const locks = await context.locks()
-    await expectOneVictim(context, [locks, locks, locks], mixedRing(context))
+    await expectOneVictim(context, [locks, locks, locks], mixedCycle(context))
   },
   { needs: [readWriteLock, semaphore] },
 )
 
 deadlocks.test(
-  'one wait of a ring of two mutexes fails, and the other gets its lock',
+  'one wait of a deadlock over two mutexes fails, and the other gets its lock',
   async (context) =>
-    expectOneVictim(context, await severalClients(context, 2), mutexRing(context, 2)),
+    expectOneVictim(context, await severalClients(context, 2), mutexCycle(context, 2)),
   { needs: ACROSS_CLIENTS },
 )
 
 deadlocks.test(
-  'one wait of a ring of a mutex, a reader and a permit fails',
-  async (context) => expectOneVictim(context, await severalClients(context, 3), mixedRing(context)),
+  'one wait of a deadlock over a mutex, a reader and a permit fails',
+  async (context) =>
+    expectOneVictim(context, await severalClients(context, 3), mixedCycle(context)),
   { needs: [...ACROSS_CLIENTS, readWriteLock, semaphore] },
 )

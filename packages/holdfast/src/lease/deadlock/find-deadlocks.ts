@@ -36,7 +36,7 @@ export interface Deadlock {
   readonly isNamed: boolean
   /** The wait that fails: the latest. Everyone that sees the deadlock finds the same one. */
   readonly victim: WaitNote
-  /** The shortest ring through the victim, whose lease stands last. */
+  /** The shortest cycle through the victim, whose lease stands last. */
   readonly steps: readonly DeadlockStep[]
 }
 
@@ -119,7 +119,7 @@ function deadlockOf(edges: readonly Edge[]): Deadlock {
     waits,
     isNamed: edges.every(({ note }) => note.cycle === id),
     victim,
-    steps: ringThrough(victim, edges).map(stepOf),
+    steps: cycleThrough(victim, edges).map(stepOf),
   }
 }
 
@@ -128,7 +128,7 @@ function isLater(one: WaitNote, other: WaitNote): boolean {
 }
 
 /** Searches breadth first, from the lock that the victim waits for to one that it holds. */
-function ringThrough(victim: WaitNote, edges: readonly Edge[]): readonly Edge[] {
+function cycleThrough(victim: WaitNote, edges: readonly Edge[]): readonly Edge[] {
   const paths = new Map<string, readonly Edge[]>([[victim.lock, []]])
   for (const [lock, path] of paths) {
     for (const edge of edges) {

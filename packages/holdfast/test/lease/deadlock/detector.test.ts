@@ -14,7 +14,7 @@ import { deferred, makeWorld, outcomeOf, type World } from '../../support/world.
 
 type Outcome = Awaited<ReturnType<typeof outcomeOf>>
 
-/** Takes the locks one inside the other. All members of a ring hold their first one by then. */
+/** Takes the locks one inside the other. All members of a deadlock hold their first one by then. */
 function nested(
   locks: Locks,
   names: readonly string[],
@@ -85,8 +85,8 @@ function deadlocks(outcomes: readonly Outcome[]): DeadlockError[] {
   )
 }
 
-/** Closes a ring of clients and waits for its end. Returns the outcomes and the time it took. */
-async function ring(
+/** Closes a deadlock of clients. Returns the outcomes, and the time until the last one. */
+async function closeCycle(
   world: World,
   clients: readonly Locks[],
   options?: LockOptions,
@@ -104,10 +104,10 @@ async function ring(
 }
 
 describe('inside one client', () => {
-  test('a ring of two fails its last wait at once', async () => {
+  test('a deadlock of two fails its last wait at once', async () => {
     const world = makeWorld()
     const locks = world.direct()
-    const { outcomes, tookMs } = await ring(world, [locks, locks])
+    const { outcomes, tookMs } = await closeCycle(world, [locks, locks])
     const [error, ...more] = deadlocks(outcomes)
     expect(more).toEqual([])
     expect(error).toMatchObject({
@@ -122,11 +122,11 @@ describe('inside one client', () => {
     expect(tookMs).toBe(0)
   })
 
-  test('the store may answer late: the wait that closes the ring fails all the same', async () => {
+  test('the store may answer late: the wait that closes the deadlock fails all the same', async () => {
     const world = makeWorld()
     const locks = world.client()
     world.wire.latencyMs = 50
-    const { outcomes, tookMs } = await ring(world, [locks, locks, locks])
+    const { outcomes, tookMs } = await closeCycle(world, [locks, locks, locks])
     expect(deadlocks(outcomes)).toHaveLength(1)
     expect(tookMs).toBeLessThan(1000)
   })
@@ -158,21 +158,21 @@ describe('inside one client', () => {
 })
 
 describe('across clients', () => {
-  test.each([2, 5])('a ring of %i is found within two seconds', async (count) => {
+  test.each([2, 5])('a deadlock of %i is found within two seconds', async (count) => {
     const world = makeWorld()
     const clients = Array.from({ length: count }, (_, index) =>
       world.client({ label: `job ${index}` }),
     )
-    const { outcomes, tookMs } = await ring(world, clients)
+    const { outcomes, tookMs } = await closeCycle(world, clients)
     expect(deadlocks(outcomes)).toHaveLength(1)
     expect(outcomes.filter((outcome) => 'value' in outcome)).toHaveLength(count - 1)
     expect(tookMs).toBeLessThan(2000)
   })
 
-  test('the ring is shown with its locks, processes and labels', async () => {
+  test('the deadlock is shown with its locks, processes and labels', async () => {
     const world = makeWorld()
     const clients = ['baker', 'miller'].map((label) => world.client({ label }))
-    const { outcomes } = await ring(world, clients)
+    const { outcomes } = await closeCycle(world, clients)
     const [error] = deadlocks(outcomes)
     expect(error?.message).toMatch(
       /^The wait for "lock-\d" would never end: pid \d+ on \S+ \("(baker|miller)"\) holds "lock-\d" and waits for "lock-\d"; pid/,
@@ -181,10 +181,10 @@ describe('across clients', () => {
     expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: 'DEADLOCK', lock: error?.lock })
   })
 
-  test.each([50, 300])('a ring is found with a store %i ms away', async (latencyMs) => {
+  test.each([50, 300])('a deadlock is found with a store %i ms away', async (latencyMs) => {
     const world = makeWorld()
     world.wire.latencyMs = latencyMs
-    const { outcomes } = await ring(world, [world.client(), world.client()])
+    const { outcomes } = await closeCycle(world, [world.client(), world.client()])
     expect(deadlocks(outcomes)).toHaveLength(1)
     expect(outcomes).toContainEqual({ value: 'done' })
   })
@@ -193,12 +193,12 @@ describe('across clients', () => {
     for (let earlyUs = 1; earlyUs <= 60; earlyUs += 1) {
       const world = makeWorld()
       const clients = [1, 2].map(() => createLocks(world.store, { clock: hasty(world, earlyUs) }))
-      const { outcomes } = await ring(world, clients)
+      const { outcomes } = await closeCycle(world, clients)
       expect(deadlocks(outcomes), `${earlyUs} µs`).toHaveLength(1)
     }
   })
 
-  test('cohorts: callers without leases wait behind the ring, and get their locks', async () => {
+  test('cohorts: callers without leases wait behind the deadlock, and get their locks', async () => {
     const world = makeWorld()
     const clients = [world.client(), world.client()]
     const ready = barrier(2)
@@ -214,7 +214,7 @@ describe('across clients', () => {
     expect(await world.clock.until(Promise.all(others))).toHaveLength(4)
   })
 
-  test('a ring of readers and a writer', async () => {
+  test('a deadlock of readers and a writer', async () => {
     const world = makeWorld()
     const [one, other] = [world.client(), world.client()]
     const ready = barrier(2)
@@ -308,7 +308,7 @@ describe('across clients', () => {
     expect(outcomes).toContainEqual({ value: 'done' })
   })
 
-  test('a ring through a multi-lock', async () => {
+  test('a deadlock through a multi-lock', async () => {
     const world = makeWorld()
     const [one, other] = [world.client(), world.client()]
     const ready = barrier(2)
@@ -344,7 +344,7 @@ describe('across clients', () => {
   })
 
   test.each([900, 1050, 1150])(
-    'a ring that resolves itself %i ms after it closed is reported before that or never',
+    'a deadlock that resolves itself %i ms after it closed is reported before that or never',
     async (waitMs) => {
       const world = makeWorld()
       const [one, other] = [world.client(), world.client()]
@@ -387,7 +387,7 @@ describe('across clients', () => {
   test.each([false, Infinity] as const)('deadlockCheckMs: %s turns it off', async (off) => {
     const world = makeWorld()
     const clients = [1, 2].map(() => world.client({ deadlockCheckMs: off, waitMs: 5000 }))
-    const { outcomes } = await ring(world, clients)
+    const { outcomes } = await closeCycle(world, clients)
     expect(deadlocks(outcomes)).toEqual([])
   })
 

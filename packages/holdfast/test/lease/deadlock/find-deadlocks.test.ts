@@ -1,4 +1,4 @@
-/** The graph of waits: what is stuck, which rings there are, and which wait of a ring fails. */
+/** The graph of waits: what is stuck, which deadlocks there are, and which wait of each fails. */
 import { findDeadlocks } from 'holdfast'
 import { CAPACITY_ALL, type WaitNote } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ const RING = [
   lock('c', [holder('C', [note('3', 'a', { sinceMs: 7 })])]),
 ]
 
-describe('a ring', () => {
+describe('a deadlock', () => {
   test('ends with the latest wait, and begins with the lock that this one waits for', () => {
     const [deadlock, ...others] = findDeadlocks(RING)
     expect(others).toEqual([])
@@ -50,7 +50,7 @@ describe('a ring', () => {
     expect(findDeadlocks(two)[0]?.id).toBe(findDeadlocks(two.toReversed())[0]?.id)
   })
 
-  test('leaves out the waits behind it, which are in no ring', () => {
+  test('leaves out the waits behind it, which are in no deadlock', () => {
     const behind = lock('d', [holder('D', [note('4', 'a', { sinceMs: 99 })])])
     const [deadlock] = findDeadlocks([...RING, behind])
     expect(deadlock?.waits.map(({ id }) => id)).toEqual(['1', '2', '3'])
@@ -74,7 +74,7 @@ describe('a ring', () => {
     expect(findDeadlocks(named())[0]?.isNamed).toBe(true)
   })
 
-  test('is two deadlocks where two rings share no lock', () => {
+  test('is two deadlocks where two cycles share no lock', () => {
     const other = [
       lock('x', [holder('X', [note('8', 'y')])]),
       lock('y', [holder('Y', [note('9', 'x')])]),

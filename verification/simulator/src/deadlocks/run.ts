@@ -1,4 +1,4 @@
-/** Runs a case with rings, and judges it: every ring is broken, and nothing else is reported. */
+/** Runs a case with deadlocks, and judges it: each is broken, and nothing else is reported. */
 import { DeadlockError, isLockError, type Lease, type Lockable, type Locks } from 'holdfast'
 import { CAPACITY_ALL } from 'holdfast/store'
 import { Dice, EXPECTED_CODES } from '@holdfast/workload'
@@ -14,36 +14,36 @@ import { Link } from '../world/link.js'
 import { MachineClock } from '../world/machine-clock.js'
 import { drawMoments } from '../world/moments.js'
 import { Process } from '../world/process.js'
-import type { Nest, RingActor, RingCase, Take } from './case.js'
+import type { Nest, DeadlockActor, DeadlockCase, Take } from './case.js'
 import { Waits } from './waits.js'
 
 const TTL_MS = 1000
 const REQUEST_TIMEOUT_MS = 300
-/** After faults healed, all rings must be broken, one after the other, and all work done. */
+/** After faults healed, all deadlocks must be broken, one after the other, and all work done. */
 const DRAIN_MS = 15_000
-/** In a run without faults a ring is broken this long after it closed. */
+/** In a run without faults a deadlock is broken this long after it closed. */
 const FOUND_WITHIN_MS = 2000
 const PERMITS = 2
 const MOST_EVENTS = 500_000
 
-export interface RingOutcome {
+export interface DeadlockOutcome {
   readonly findings: readonly Finding[]
   /** How many deadlocks were reported. */
   readonly reports: number
-  /** The longest time from the closing of a ring to its report, where no fault struck. */
+  /** The longest time from the closing of a deadlock to its report, where no fault struck. */
   readonly longestMs: number
   readonly steps: number
 }
 
-export async function runRings(
-  plan: RingCase,
+export async function runDeadlocks(
+  plan: DeadlockCase,
   runtime: Runtime = realRuntime,
-): Promise<RingOutcome> {
+): Promise<DeadlockOutcome> {
   const agenda = new Agenda(drawMoments(plan.seed))
   const clock = new MachineClock(agenda, plan.serverClock)
   const service = makeService(plan.store, agenda, [clock], runtime)
   const world: World = { plan, runtime, agenda, service, waits: new Waits(agenda), closing: false }
-  const sites = plan.clocks.map((_, index) => new RingSite(world, index))
+  const sites = plan.clocks.map((_, index) => new DeadlockSite(world, index))
   const heal = arrange({ agenda, sites, servers: service.hosts }, plan.faults)
   const exhausted = (): boolean => agenda.fired > MOST_EVENTS
   await agenda.run(plan.durationMs, exhausted)
@@ -77,14 +77,14 @@ export async function runRings(
  * Returns by how much the leases of killed processes may last longer: a step back of the wall
  * clock of the server moves their end. No other client ends them.
  */
-function lengthenedMs({ store, faults }: RingCase): number {
+function lengthenedMs({ store, faults }: DeadlockCase): number {
   if (!endsByWallClock(store)) return 0
   const steps = faults.map((fault) => (fault.kind === 'server-clock-step' ? fault.byMs : 0))
   return steps.reduce((sum, byMs) => sum - Math.min(0, byMs), 0)
 }
 
 interface World {
-  readonly plan: RingCase
+  readonly plan: DeadlockCase
   readonly runtime: Runtime
   readonly agenda: Agenda
   readonly service: Service
@@ -103,8 +103,8 @@ function judge({ plan, waits }: World): { findings: Finding[]; longestMs: number
       findings.push({ property: 'true-report', key, message: `${actor}: ${error.message}` })
       continue
     }
-    const ring = error.cycle.map(({ claimId, waitsFor }) => `${claimId} ${waitsFor}`)
-    const name = ring.toSorted().join('\n')
+    const steps = error.cycle.map(({ claimId, waitsFor }) => `${claimId} ${waitsFor}`)
+    const name = steps.toSorted().join('\n')
     if (seen.has(name))
       findings.push({ property: 'one-victim', key, message: `a second time: ${error.message}` })
     seen.add(name)
@@ -119,13 +119,13 @@ function judge({ plan, waits }: World): { findings: Finding[]; longestMs: number
 
 /** An actor, and how far it has come. */
 interface Work {
-  readonly script: RingActor
+  readonly script: DeadlockActor
   next: number
   isDone: boolean
 }
 
 /** The place of one process. After a kill another process does the rest of its work. */
-class RingSite implements Site {
+class DeadlockSite implements Site {
   readonly clock: MachineClock
   readonly links: readonly [Link]
   readonly faults: string[] = []
@@ -141,7 +141,7 @@ class RingSite implements Site {
     const { agenda, plan } = world
     this.#world = world
     this.#index = index
-    this.clock = new MachineClock(agenda, plan.clocks[index] as RingCase['serverClock'])
+    this.clock = new MachineClock(agenda, plan.clocks[index] as DeadlockCase['serverClock'])
     this.links = [new Link(agenda, Dice.named(plan.seed, `ring link ${index}`), plan.lanes)]
     this.#actors = plan.actors
       .filter(({ process }) => process === index)

@@ -1,8 +1,8 @@
-/** Mutations of the detector. The cases with rings catch them. */
+/** Mutations of the detector. The cases with deadlocks catch them. */
 import type { Edit } from '../mutations/mutation.js'
 import type { StoreName } from '../server/models.js'
 
-export interface RingMutation {
+export interface DeadlockMutation {
   readonly name: string
   readonly breaks: string
   readonly edits: readonly Edit[]
@@ -17,10 +17,10 @@ export interface RingMutation {
 const DETECTOR = 'lease/deadlock/detector.js'
 const NAMED = 'deadlock?.isNamed === true'
 
-export const RING_MUTATIONS: readonly RingMutation[] = [
+export const DEADLOCK_MUTATIONS: readonly DeadlockMutation[] = [
   {
     name: 'no-detection',
-    breaks: 'Every ring is broken',
+    breaks: 'Every deadlock is broken',
     edits: [{ file: DETECTOR, find: NAMED, replace: 'false' }],
     as: 'liveness',
     seed: 4,
@@ -35,7 +35,7 @@ export const RING_MUTATIONS: readonly RingMutation[] = [
   },
   {
     name: 'any-victim',
-    breaks: 'One wait of a ring fails',
+    breaks: 'One wait of a deadlock fails',
     edits: [{ file: DETECTOR, find: 'deadlock.victim.id === nested.id', replace: 'true' }],
     as: 'one-victim',
     seed: 13,

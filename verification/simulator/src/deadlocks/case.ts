@@ -1,5 +1,5 @@
 /**
- * A case with rings: actors take two or three locks one inside the other, in any order. So they
+ * A case with deadlocks: actors take two or three locks one inside the other, in any order. So they
  * often wait in a circle, and sometimes give up just before anyone could know.
  */
 import { Dice } from '@holdfast/workload'
@@ -29,13 +29,13 @@ export interface Nest {
   readonly workMs: number
 }
 
-export interface RingActor {
+export interface DeadlockActor {
   readonly process: number
   readonly name: string
   readonly nests: readonly Nest[]
 }
 
-export interface RingCase {
+export interface DeadlockCase {
   readonly seed: number
   readonly store: StoreName
   readonly durationMs: number
@@ -43,7 +43,7 @@ export interface RingCase {
   readonly serverClock: ClockErrors
   readonly lanes: number
   readonly deadlockCheckMs: number
-  readonly actors: readonly RingActor[]
+  readonly actors: readonly DeadlockActor[]
   readonly faults: readonly Fault[]
 }
 
@@ -51,7 +51,8 @@ const DURATION_MS = 15_000
 const PROCESSES = 3
 const NESTS = 12
 
-export function drawRingCase(seed: number, store: StoreName): RingCase {
+export function drawDeadlockCase(seed: number, store: StoreName): DeadlockCase {
+  // The recorded seeds hold for these names of dice: in another one a seed draws another case.
   const dice = Dice.named(seed, 'rings')
   const shape = { processes: PROCESSES, durationMs: DURATION_MS }
   const faults = dice.chance(0.3) ? [] : drawFaults(Dice.named(seed, 'ring faults'), shape)
@@ -70,7 +71,7 @@ export function drawRingCase(seed: number, store: StoreName): RingCase {
   }
 }
 
-function drawActors(dice: Dice): RingActor[] {
+function drawActors(dice: Dice): DeadlockActor[] {
   const locks = dice.chance(0.3) ? (['a', 'b', 'c'] as const) : LOCKS
   return Array.from({ length: PROCESSES }, (_, process) =>
     Array.from({ length: dice.whole(1, 2) }, (_, index) => ({
@@ -88,7 +89,7 @@ function drawNest(dice: Dice, locks: readonly LockName[]): Nest {
     lock,
     write: dice.chance(0.5),
     weight: dice.whole(1, 2),
-    // Some end just before or after a ring is found.
+    // Some end just before or after a deadlock is found.
     waitMs: dice.chance(0.3) ? dice.between(900, 1800) : Infinity,
   }))
   return { thinkMs: dice.exponential(200, 1500), takes, workMs: dice.exponential(100, 800) }

@@ -2,36 +2,39 @@
 import { realRuntime, type Runtime } from '../runtime.js'
 import type { StoreName } from '../server/models.js'
 import { formatTable } from '../table.js'
-import { drawRingCase } from './case.js'
-import { runRings, type RingOutcome } from './run.js'
+import { drawDeadlockCase } from './case.js'
+import { runDeadlocks, type DeadlockOutcome } from './run.js'
 
-export interface RingTally {
+export interface DeadlockTally {
   readonly store: StoreName
   seeds: number
   /** How many deadlocks were reported. */
   reports: number
-  /** The longest time from the closing of a ring to its report, where no fault struck. */
+  /** The longest time from the closing of a deadlock to its report, where no fault struck. */
   longestMs: number
-  readonly failed: { readonly seed: number; readonly findings: RingOutcome['findings'] }[]
+  readonly failed: { readonly seed: number; readonly findings: DeadlockOutcome['findings'] }[]
 }
 
-export interface RingSearch {
+export interface DeadlockSearch {
   readonly store: StoreName
   readonly firstSeed: number
   readonly seeds: number
   readonly runtime?: Runtime
   /** Ends the search. */
-  readonly isOver?: (tally: RingTally) => boolean
+  readonly isOver?: (tally: DeadlockTally) => boolean
 }
 
 /** Redlock shows no waiters, so it finds only the deadlocks inside one client. */
-export const RING_STORES: readonly StoreName[] = ['memory', 'wall', 'poll', 'redis']
+export const DEADLOCK_STORES: readonly StoreName[] = ['memory', 'wall', 'poll', 'redis']
 
-export async function exploreRings(search: RingSearch): Promise<RingTally> {
+export async function exploreDeadlocks(search: DeadlockSearch): Promise<DeadlockTally> {
   const { store, firstSeed, seeds, runtime = realRuntime, isOver = () => false } = search
-  const tally: RingTally = { store, seeds: 0, reports: 0, longestMs: 0, failed: [] }
+  const tally: DeadlockTally = { store, seeds: 0, reports: 0, longestMs: 0, failed: [] }
   for (let seed = firstSeed; seed < firstSeed + seeds && !isOver(tally); seed += 1) {
-    const { findings, reports, longestMs } = await runRings(drawRingCase(seed, store), runtime)
+    const { findings, reports, longestMs } = await runDeadlocks(
+      drawDeadlockCase(seed, store),
+      runtime,
+    )
     tally.seeds += 1
     tally.reports += reports
     tally.longestMs = Math.max(tally.longestMs, longestMs)
@@ -41,14 +44,14 @@ export async function exploreRings(search: RingSearch): Promise<RingTally> {
 }
 
 /** Prints what the seeds of each store model showed. Returns the exit code. */
-export async function simulateRings(
-  { stores, firstSeed, seeds }: Omit<RingSearch, 'store'> & { stores: readonly StoreName[] },
+export async function simulateDeadlocks(
+  { stores, firstSeed, seeds }: Omit<DeadlockSearch, 'store'> & { stores: readonly StoreName[] },
   progress: (text: string) => void,
 ): Promise<number> {
-  const tallies: RingTally[] = []
-  for (const store of stores.filter((name) => RING_STORES.includes(name))) {
-    progress(`rings over ${store}`)
-    tallies.push(await exploreRings({ store, firstSeed, seeds }))
+  const tallies: DeadlockTally[] = []
+  for (const store of stores.filter((name) => DEADLOCK_STORES.includes(name))) {
+    progress(`deadlocks over ${store}`)
+    tallies.push(await exploreDeadlocks({ store, firstSeed, seeds }))
   }
   progress('')
   const failed = tallies.flatMap((tally) => tally.failed.map((one) => ({ ...tally, ...one })))

@@ -85,7 +85,7 @@ export class Waits {
           lock === waitsFor && leases.some((lease) => lease.claimId === claimId),
       ),
     )
-    // A ring may close with the wait of another actor: one that stands in the way of a step.
+    // A deadlock may close with the wait of another actor: one that stands in the way of a step.
     return this.#waits.find(({ from }) => {
       const waits = steps.map((step) => step.find((wait) => covers(wait, from)))
       if (waits.includes(undefined)) return false
