@@ -17,7 +17,7 @@ const LOCKS = 100
 const PROCESSES = 4
 const WAITERS = 250
 const POOL = 4
-const SETTLE_MS = 3000
+const QUIET_MS = 3000
 const WINDOW_MS = 10_000
 const READY_MS = 60_000
 /** All of them come at once, and wait for each other's rows then. */
@@ -67,7 +67,7 @@ async function lead(): Promise<void> {
   try {
     await untilQueued(gauge)
     // What was needed to get into the queues is over by then.
-    await pause(SETTLE_MS)
+    await pause(QUIET_MS)
     const used = ((await gauge.connections()) - before) / PROCESSES
     const [startMs, start] = [performance.now(), await gauge.statements()]
     await pause(WINDOW_MS)

@@ -11,7 +11,7 @@ import { median } from '../stats.js'
 const TTL_MS = 6000
 const LEASES = 1000
 /** Until what acquiring wrote is behind it. */
-const SETTLE_MS = 3000
+const QUIET_MS = 3000
 const COUNTED_MS = 2 * TTL_MS
 
 /** Counts log entries, whose number does not depend on how busy the machine is. */
@@ -44,7 +44,7 @@ async function entriesPerSecond(leases: number): Promise<number> {
   try {
     const names = Array.from({ length: leases }, (_, index) => `held-${index}`)
     const held = await Promise.all(names.map((name) => locks.mutex(name).acquire()))
-    await sleep(SETTLE_MS)
+    await sleep(QUIET_MS)
     const before = await ensemble.logEntries()
     await sleep(COUNTED_MS)
     const entries = (await ensemble.logEntries()) - before

@@ -1,7 +1,7 @@
 /**
  * Defects of stores, one at a time. Most of them were found in published libraries.
  */
-import { pageOf, settle, type Breakage, type LockState, type Rule } from './rule-store.js'
+import { pageOf, expireAndPromote, type Breakage, type LockState, type Rule } from './rule-store.js'
 
 type RuleOf<V extends keyof Rule> = (sound: Rule) => Rule[V]
 
@@ -241,7 +241,7 @@ function overtaking(
   may: (state: LockState, weight: number) => boolean,
 ): Rule['attempt'] {
   return (state, claim, options, step) => {
-    settle(state, step)
+    expireAndPromote(state, step)
     if (!may(state, claim.weight) || state.waiters.has(claim.id)) {
       return sound.attempt(state, claim, options, step)
     }

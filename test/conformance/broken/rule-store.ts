@@ -17,7 +17,7 @@ export type Rule = Pick<
   'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'describe'
 >
 export type { LockState, RuleStep } from '../../../packages/holdfast/dist/store/grant-rule.js'
-export { settle } from '../../../packages/holdfast/dist/store/grant-rule.js'
+export { expireAndPromote } from '../../../packages/holdfast/dist/store/grant-rule.js'
 
 /** A defect. */
 export interface Breakage {

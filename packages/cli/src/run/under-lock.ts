@@ -123,12 +123,12 @@ async function work(context: RunContext, lease: Lease, grantedMs: number): Promi
   assertStartable(settings.command[0], process.env)
   const env = childEnv(process.env, facts)
   const execution = await execute({ lease, settings, env, signals, heldMs: heldMs() })
-  settle(status, execution)
+  noteEnd(status, execution)
   if (!execution.askedToEnd)
     await keepLock(lease, settings.atLeastMs - heldMs(), signals, settings.json)
 }
 
-function settle(status: RunStatus, { status: command, ended, loss }: Execution): void {
+function noteEnd(status: RunStatus, { status: command, ended, loss }: Execution): void {
   status.command = command
   status.outcome = ended ?? (loss === undefined ? 'ran' : 'lost')
   if (status.outcome === 'lost' && loss !== undefined)

@@ -18,7 +18,7 @@ export class Keyboard {
   #closed = false
 
   constructor() {
-    this.#settle()
+    this.#startCanary()
   }
 
   /** Whether the signal that has just arrived came to the whole group. */
@@ -26,7 +26,7 @@ export class Keyboard {
     // Without a canary this assumes the keyboard.
     if (!this.#canary) return true
     const fromGroup = await settlesWithin(this.#canary, REPORT_MS)
-    if (fromGroup) this.#settle()
+    if (fromGroup) this.#startCanary()
     return fromGroup
   }
 
@@ -35,7 +35,7 @@ export class Keyboard {
     this.#release()
   }
 
-  #settle(): void {
+  #startCanary(): void {
     if (this.#closed) return
     // It ends with its pipe, and so with this process. Ctrl-\ must leave no core file of it.
     const child = spawn('/bin/sh', ['-c', 'ulimit -c 0; read -r _'], {

@@ -12,7 +12,7 @@ interface Pending {
   readonly giveUp: () => void
 }
 
-/** A request without an answer yet. The caller passes it to `settle` when the answer arrives. */
+/** A request without an answer yet. The caller passes it to `end` when the answer arrives. */
 export type PendingRequest = Place<Pending>
 
 /** Stands for the timer while it fires. */
@@ -30,7 +30,7 @@ export class RequestTimeouts {
     this.#timeoutMs = timeoutMs
   }
 
-  /** @param giveUp called once, unless `settle` is called before the time is over */
+  /** @param giveUp called once, unless `end` is called before the time is over */
   start(giveUp: () => void): PendingRequest {
     const sentMs = this.#clock.monotonicMs()
     if (!this.#timer) this.#arm(this.#timeoutMs)
@@ -39,7 +39,7 @@ export class RequestTimeouts {
   }
 
   /** Ends a request that was answered. Returns false when the answer came too late. */
-  settle(request: PendingRequest): boolean {
+  end(request: PendingRequest): boolean {
     const inTime = this.#open.delete(request)
     // An idle timer must not keep the process alive. It stays armed: for a caller with one request
     // at a time, stopping and starting it would be a large part of the cost here.

@@ -8,7 +8,7 @@ import type { Holder, LockState, RuleStep } from './lock-state.js'
 import { addTombstone } from './tombstones.js'
 
 /** Ends expired leases and promotes waiters. Every verb begins with it. */
-export function settle(state: LockState, step: RuleStep): void {
+export function expireAndPromote(state: LockState, step: RuleStep): void {
   if (step.nowMs >= state.nextExpiryMs) expire(state, step)
   if (state.waiters.size > 0) promote(state, step)
 }

@@ -26,12 +26,12 @@ import type {
   StealResult,
   WithdrawOutcome,
 } from './contract.js'
-import { addWeight, drop, hold, promote, settle } from './expire-and-promote.js'
+import { addWeight, drop, hold, promote, expireAndPromote } from './expire-and-promote.js'
 import { isIdle, type Holder, type LockState, type RuleStep } from './lock-state.js'
 import { readOwner } from './owner.js'
 import { addTombstone, hasTombstone } from './tombstones.js'
 
-export { settle } from './expire-and-promote.js'
+export { expireAndPromote } from './expire-and-promote.js'
 export { isIdle, newLockState } from './lock-state.js'
 export type { Holder, LockState, RuleStep, Waiter } from './lock-state.js'
 
@@ -42,7 +42,7 @@ export function attempt(
   options: AttemptOptions,
   step: RuleStep,
 ): AttemptResult {
-  settle(state, step)
+  expireAndPromote(state, step)
   // An attempt may arrive after its own withdrawal, or after its lease has ended.
   if (hasTombstone(state, claim.id, step)) return { outcome: 'withdrawn' }
   const holder = state.holders.get(claim.id)
@@ -81,7 +81,7 @@ export function attempt(
 
 /** Extends the lease, and shows another owner from now on. */
 export function renew(state: LockState, renewal: Renewal, step: RuleStep): RenewResult {
-  settle(state, step)
+  expireAndPromote(state, step)
   const holder = state.holders.get(renewal.id)
   if (!holder) return { outcome: 'lost', reason: 'expired' }
   if (holder.stolen) return stolenLoss(holder)
@@ -96,7 +96,7 @@ export function renew(state: LockState, renewal: Renewal, step: RuleStep): Renew
 
 /** Ends the claim, and refuses it from now on. */
 export function withdraw(state: LockState, claim: ClaimRef, step: RuleStep): WithdrawOutcome {
-  settle(state, step)
+  expireAndPromote(state, step)
   const holder = state.holders.get(claim.id)
   if (holder) {
     drop(state, holder)
@@ -118,7 +118,7 @@ export function withdraw(state: LockState, claim: ClaimRef, step: RuleStep): Wit
 
 /** Turns a writer into a reader. Returns false when the claim does not hold the lock. */
 export function downgrade(state: LockState, claim: ClaimRef, step: RuleStep): boolean {
-  settle(state, step)
+  expireAndPromote(state, step)
   const holder = state.holders.get(claim.id)
   if (!holder || state.kind !== 'readWriteLock') return false
   addWeight(state, 1 - holder.weight)
@@ -129,7 +129,7 @@ export function downgrade(state: LockState, claim: ClaimRef, step: RuleStep): bo
 
 /** Lets another claim hold the lock in the place of one that holds it. */
 export function adopt(state: LockState, adoption: Adoption, step: RuleStep): AdoptResult {
-  settle(state, step)
+  expireAndPromote(state, step)
   const { from, to } = adoption
   const token = Number(adoption.token)
   const adopted = state.holders.get(to.id)
@@ -166,7 +166,7 @@ export function steal(
   step: RuleStep,
   lastToken: number = Infinity,
 ): StealResult & { readonly freeInMs: number } {
-  settle(state, step)
+  expireAndPromote(state, step)
   const holders = [...state.holders.values()].filter(({ token }) => token <= lastToken)
   let freeInMs = 0
   for (const holder of holders) {
@@ -183,7 +183,7 @@ export function steal(
 
 /** Returns what `inspect` shows of a lock. Undefined without holders and waiters. */
 export function describe(lock: string, state: LockState, step: RuleStep): LockInfo | undefined {
-  settle(state, step)
+  expireAndPromote(state, step)
   if (isIdle(state)) return undefined
   return {
     lock,

@@ -40,8 +40,8 @@ test('a request that was answered does not time out', async () => {
   let givenUp = 0
   const request = timeouts.start(() => (givenUp += 1))
   await clock.advance(50)
-  expect(timeouts.settle(request)).toBe(true)
+  expect(timeouts.end(request)).toBe(true)
   await clock.advance(1000)
   expect(givenUp).toBe(0)
-  expect(timeouts.settle(request)).toBe(false)
+  expect(timeouts.end(request)).toBe(false)
 })

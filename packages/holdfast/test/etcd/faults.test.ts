@@ -22,7 +22,7 @@ import {
   outlasting,
   QUEUE,
   renewed,
-  settled,
+  isQuiet,
   waitsOnLonger,
 } from './support/world.js'
 
@@ -205,7 +205,7 @@ describe('credentials', () => {
         expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
         two.watch(waiter, () => woken.push(lock))
         // The stream is open, and no request is in flight.
-        await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+        await expect.poll(() => isQuiet(() => proxy.packets)).toBe(true)
         return holder
       }
       const first = await wait('told-1')
@@ -301,7 +301,7 @@ test(
     slow.proxy.faults.dropRequests = false
     // What comes after it on the same way has arrived.
     await ask(slow.endpoints[0] ?? '', 'maintenance/status')
-    await expect.poll(() => settled(() => slow.proxy.packets)).toBe(true)
+    await expect.poll(() => isQuiet(() => slow.proxy.packets)).toBe(true)
     expect(await keys(endpoint, 'holdfast/locks/late/')).toEqual([])
     expect(await other.attempt(outlasting('late'), TRY)).toMatchObject({ outcome: 'granted' })
   },

@@ -33,5 +33,5 @@ test('a waiter that holds the lock already is not granted again', () => {
   rule.attempt(state, waiter, TERMS, NOW)
   state.heldWeight = 0
   state.holders.set(waiter.id, {} as rule.Holder)
-  expect(() => rule.settle(state, NOW)).toThrow('granted once')
+  expect(() => rule.expireAndPromote(state, NOW)).toThrow('granted once')
 })

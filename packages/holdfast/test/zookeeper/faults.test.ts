@@ -27,7 +27,7 @@ import {
   openStore,
   QUEUE,
   renewed,
-  settled,
+  isQuiet,
   start,
   waitsOnLonger,
 } from './support/world.js'
@@ -339,7 +339,7 @@ describe('behind an entry that it may not read', () => {
     const waiter = longClaim('unreadable')
     expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
     store.watch(waiter, () => undefined)
-    await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+    await expect.poll(() => isQuiet(() => proxy.packets)).toBe(true)
     expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
     expect(await release()).toBe('released')
     expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted' })

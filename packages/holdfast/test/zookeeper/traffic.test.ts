@@ -1,7 +1,7 @@
 /** How much travels between a client and ZooKeeper. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import { handOffInside, makeClaim, openProxy, openStore, QUEUE, settled } from './support/world.js'
+import { handOffInside, makeClaim, openProxy, openStore, QUEUE, isQuiet } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
 
@@ -41,7 +41,7 @@ test('a hand-off costs the same however many wait', async () => {
       store.watch(claim, (grant) => void (grant && woken.push(place)))
     }
     // Until all watches are set.
-    await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+    await expect.poll(() => isQuiet(() => proxy.packets)).toBe(true)
     const before = proxy.packets
     await holder.withdraw(held)
     await expect.poll(() => woken).toEqual([0])
@@ -54,7 +54,7 @@ test('a hand-off costs the same however many wait', async () => {
 test('a hand-off inside one client is one flight', async () => {
   const { proxy, connect } = await openProxy(ensemble.ports[0])
   const { handOff } = await handOffInside(openStore({ connect }), 'inside')
-  await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+  await expect.poll(() => isQuiet(() => proxy.packets)).toBe(true)
   const before = proxy.packets
   await handOff()
   expect(proxy.packets - before).toBe(1)

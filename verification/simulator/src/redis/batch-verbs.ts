@@ -74,7 +74,7 @@ function withdraw(space: Keyspace, { key, id, terms }: BatchItem): string {
 /** Ends what the claim holds, and leaves no tombstone. */
 function retract(space: Keyspace, { key, id }: BatchItem): string {
   const { state, step } = space.begin(key)
-  space.rule.settle(state, step)
+  space.rule.expireAndPromote(state, step)
   if (!state.holders.has(id)) return 'absent'
   space.rule.withdraw(state, { lock: lockOf(key), id, ttlMs: 0 }, step)
   state.tombstones.delete(id)
@@ -84,7 +84,7 @@ function retract(space: Keyspace, { key, id }: BatchItem): string {
 /** Decides as `scripts/parts/redlock-seal.lua` does. */
 function seal(space: Keyspace, { key, id, terms }: BatchItem): string {
   const { state, step } = space.begin(key)
-  space.rule.settle(state, step)
+  space.rule.expireAndPromote(state, step)
   const holder = state.holders.get(id)
   if (!holder || holder.stolen) return 'absent'
   const token = terms[0] as number

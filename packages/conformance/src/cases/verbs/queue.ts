@@ -26,7 +26,7 @@ async function indexesOfHolders(context: Context, claims: readonly Claim[]): Pro
 }
 
 /** Waits until exactly the expected claims hold: a store that pushes grants needs a moment. */
-async function settles(
+async function expectHolders(
   context: Context,
   claims: readonly Claim[],
   expected: readonly number[],
@@ -54,7 +54,7 @@ queue.test('waiters are granted in the order in which they queued', async (conte
   let before = holder
   while (waiters.length > 0) {
     await context.withdraw(before)
-    await settles(context, waiters, [0])
+    await expectHolders(context, waiters, [0])
     before = waiters.shift() ?? before
   }
 })
@@ -65,7 +65,7 @@ queue.test('a new claim does not overtake a waiter when the lock becomes free', 
   await context.queue(waiter)
   await context.withdraw(holder)
   expectOutcome(await context.store.attempt(newcomer, { enqueue: false, tokens: 1 }), 'busy')
-  await settles(context, [waiter, newcomer], [0])
+  await expectHolders(context, [waiter, newcomer], [0])
 })
 
 queue.test('a repeated attempt keeps its place in the queue', async (context) => {
@@ -75,7 +75,7 @@ queue.test('a repeated attempt keeps its place in the queue', async (context) =>
   await context.queue(second)
   await context.queue(first)
   await context.withdraw(holder)
-  await settles(context, [first, second], [0])
+  await expectHolders(context, [first, second], [0])
 })
 
 queue.test(
@@ -87,9 +87,9 @@ queue.test(
     for (const claim of claims.slice(1)) await context.queue(claim)
     assert.equal(await context.withdraw(leaving), 'left')
     await context.withdraw(holder)
-    await settles(context, [first, third, fourth], [0])
+    await expectHolders(context, [first, third, fourth], [0])
     await context.withdraw(first)
-    await settles(context, [third, fourth], [0])
+    await expectHolders(context, [third, fourth], [0])
   },
 )
 
@@ -100,7 +100,7 @@ queue.test('the next waiter moves up when the first leaves the queue', async (co
   await context.queue(next)
   await context.withdraw(leaving)
   await context.withdraw(holder)
-  await settles(context, [next], [0])
+  await expectHolders(context, [next], [0])
 })
 
 queue.test(
@@ -114,7 +114,7 @@ queue.test(
     await context.take(one)
     await context.queue(more)
     await context.withdraw(one)
-    await settles(context, [two, more], [0, 1])
+    await expectHolders(context, [two, more], [0, 1])
   },
   { needs: [semaphore] },
 )
@@ -130,7 +130,7 @@ queue.test(
     await context.queue(small)
     expectOutcome(await context.store.attempt(permits(1), { enqueue: false, tokens: 1 }), 'busy')
     await context.withdraw(held)
-    await settles(context, [big, small], [0, 1])
+    await expectHolders(context, [big, small], [0, 1])
   },
   { needs: [semaphore] },
 )
@@ -149,7 +149,7 @@ queue.test(
       await context.queue(permits(1))
       await context.withdraw(claim)
     }
-    await settles(context, [big], [0])
+    await expectHolders(context, [big], [0])
   },
   { needs: [semaphore] },
 )
@@ -163,7 +163,7 @@ queue.test(
     await context.take(held)
     for (const claim of [big, one, two]) await context.queue(claim)
     assert.equal(await context.withdraw(big), 'left')
-    await settles(context, [held, one, two], [0, 1, 2])
+    await expectHolders(context, [held, one, two], [0, 1, 2])
   },
   { needs: [semaphore] },
 )
@@ -175,11 +175,11 @@ queue.test(
     for (const reader of readers) await context.take(reader)
     const writer = context.claim(WRITER)
     await context.queue(writer)
-    await settles(context, [...readers, writer], [0, 1])
+    await expectHolders(context, [...readers, writer], [0, 1])
     await context.withdraw(readers[0] as Claim)
     expectOutcome(await context.attempt(writer), 'waiting')
     await context.withdraw(readers[1] as Claim)
-    await settles(context, [writer], [0])
+    await expectHolders(context, [writer], [0])
     expectOutcome(
       await context.store.attempt(context.claim(READER), { enqueue: false, tokens: 1 }),
       'busy',
@@ -201,11 +201,11 @@ queue.test(
     const claims = [first, writer, second, third] as [Claim, Claim, Claim, Claim]
     await context.take(claims[0])
     for (const claim of claims.slice(1)) await context.queue(claim)
-    await settles(context, claims, [0])
+    await expectHolders(context, claims, [0])
     await context.withdraw(claims[0])
-    await settles(context, claims.slice(1), [0])
+    await expectHolders(context, claims.slice(1), [0])
     await context.withdraw(claims[1])
-    await settles(context, claims.slice(2), [0, 1])
+    await expectHolders(context, claims.slice(2), [0, 1])
   },
   { needs: [readWriteLock] },
 )
@@ -217,7 +217,7 @@ queue.test(
     await context.take(claims[0] as Claim)
     for (const claim of claims.slice(1)) await context.queue(claim)
     for (let rest = claims; rest.length > 0; rest = rest.slice(1)) {
-      await settles(context, rest, [0])
+      await expectHolders(context, rest, [0])
       await context.withdraw(rest[0] as Claim)
     }
   },

@@ -25,21 +25,21 @@ export function checkLiveness(
   { healedNs, boundNs, watchedNs }: LivenessOptions,
 ): Violation[] {
   const found: Violation[] = []
-  const judge = (wish: Hold | Wait, settledNs: bigint | undefined): void => {
+  const judge = (wish: Hold | Wait, servedNs: bigint | undefined): void => {
     const from = wish.invokedNs > healedNs ? wish.invokedNs : healedNs
     const limitNs = from + boundNs
-    if (settledNs !== undefined && settledNs <= limitNs) return
+    if (servedNs !== undefined && servedNs <= limitNs) return
     if (watchedNs !== undefined && watchedNs < limitNs) return
-    if (found.length < MOST_VIOLATIONS) found.push(forgotten(wish, from, settledNs))
+    if (found.length < MOST_VIOLATIONS) found.push(forgotten(wish, from, servedNs))
   }
   for (const hold of holds) judge(hold, hold.startNs)
   for (const wait of waits) judge(wait, wait.endNs)
   return found
 }
 
-function forgotten(wish: Hold | Wait, from: bigint, settledNs: bigint | undefined): Violation {
+function forgotten(wish: Hold | Wait, from: bigint, servedNs: bigint | undefined): Violation {
   const { key, client, pid } = wish
-  const wait = settledNs === undefined ? 'to the end' : `for ${milliseconds(settledNs - from)}`
+  const wait = servedNs === undefined ? 'to the end' : `for ${milliseconds(servedNs - from)}`
   const since = from === wish.invokedNs ? 'it was asked for' : 'everything was healed'
   const message = `"${key}" was waited for ${wait} by ${client} (pid ${pid}), counted from when ${since}.`
   return { property: 'liveness', key, message, events: piece(wish) }

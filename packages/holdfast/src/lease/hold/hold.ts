@@ -178,7 +178,7 @@ export class Hold implements Forgettable, Enterable {
     this.listeners?.onOver?.()
     if (typeof outcome === 'string') this.noteReleased(outcome, nowMs)
     else {
-      outcome.then((settled) => this.noteReleased(settled, nowMs), leaveToCaller)
+      outcome.then((answer) => this.noteReleased(answer, nowMs), leaveToCaller)
     }
     return this.outcome
   }

@@ -84,7 +84,7 @@ export class Withdrawals {
     await new Promise<void>((resolve) => {
       // It also keeps the process alive during a pause between two tries.
       const limit = clock.timer(END_FOR_MS, resolve)
-      void this.#settled().then(() => {
+      void this.#allAnswered().then(() => {
         limit.cancel()
         resolve()
       })
@@ -93,7 +93,7 @@ export class Withdrawals {
   }
 
   /** A release that fails becomes one in the background, so those come second. */
-  async #settled(): Promise<void> {
+  async #allAnswered(): Promise<void> {
     if (this.#releases > 0) await new Promise<void>((resolve) => (this.#onReleased = resolve))
     await Promise.all(this.#pending)
   }

@@ -126,7 +126,7 @@ export class RenewalScheduler {
     this.#timer = undefined
     const nowMs = this.#runtime.clock.monotonicMs()
     const due = [...this.#takeDue(nowMs), ...this.#takeInDoubt(nowMs)]
-    const open = due.filter((grant) => !this.#isSettled(grant, nowMs))
+    const open = due.filter((grant) => !this.#needsNone(grant, nowMs))
     if (open.length > 0) void this.#send(open)
     this.#rearm()
   }
@@ -170,7 +170,7 @@ export class RenewalScheduler {
   /**
    * Whether a due grant needs no renewal: it is over, or it is fixed and its clocks agree.
    */
-  #isSettled(grant: Grant, nowMs: number): boolean {
+  #needsNone(grant: Grant, nowMs: number): boolean {
     if (grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) {
       this.lose(grant, 'deadline')
       return true
@@ -219,7 +219,7 @@ export class RenewalScheduler {
     const take = (index: number, result: RenewResult): void => {
       const grant = open[index]
       open[index] = undefined
-      if (grant?.isOpen === true) this.#settle(grant, result, sent)
+      if (grant?.isOpen === true) this.#takeResult(grant, result, sent)
     }
     const results = await this.#answers(grants, () => store.renew(grants.map(renewalOf), take))
     // Those that the store has not reported by themselves.
@@ -255,7 +255,7 @@ export class RenewalScheduler {
     grant.unanswered = this.#unanswered.add(grant)
   }
 
-  #settle(grant: Grant, result: RenewResult, sent: SentRenewal): void {
+  #takeResult(grant: Grant, result: RenewResult, sent: SentRenewal): void {
     const { clock } = this.#runtime
     if (result.outcome === 'lost') {
       this.lose(grant, result.reason, result.reason === 'stolen' ? result.stealReason : undefined)

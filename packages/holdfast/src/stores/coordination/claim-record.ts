@@ -179,8 +179,8 @@ export class Records<S extends ServiceSession> {
     record.queueEntry?.stopWatching()
   }
 
-  /** Its entry is gone for certain. */
-  settle(record: ClaimRecord<S>, outcome: WithdrawOutcome): void {
+  /** Notes that its entry is gone for certain. */
+  noteGone(record: ClaimRecord<S>, outcome: WithdrawOutcome): void {
     this.markWithdrawn(record)
     record.outcome = outcome
     record.queueEntry = undefined

@@ -39,7 +39,7 @@ export class ClaimWithdrawer<S extends ServiceSession> {
     if (outcome) return outcome
     if (queueEntry) return this.#context.removing.leave(record, queueEntry)
     if (record.inDoubt) return this.#context.removing.block(record, claim)
-    this.#context.records.settle(record, 'absent')
+    this.#context.records.noteGone(record, 'absent')
     return 'absent'
   }
 

@@ -64,7 +64,7 @@ export class EntryRemover<S extends ServiceSession> {
       if (queueEntry && !withdrawn && queueEntry.endMs > nowMs) continue
       if (tries === AT_ONCE) break
       this.#pending.delete(record)
-      // It was settled meanwhile.
+      // Its entry was gone meanwhile.
       if (record.outcome || (!queueEntry && !claim)) continue
       tries += 1
       if (claim) this.block(record, claim).catch(() => undefined)
@@ -89,7 +89,7 @@ export class EntryRemover<S extends ServiceSession> {
     try {
       const found = await service.block(claim)
       const outcome = record.queueEntry?.outcome ?? (found ? outcomeOf(found) : 'absent')
-      records.settle(record, outcome)
+      records.noteGone(record, outcome)
       return outcome
     } catch (error) {
       this.#retryLater(record, claim)
@@ -124,7 +124,7 @@ export class EntryRemover<S extends ServiceSession> {
         : leave())
       if (record.outcome) return record.outcome
       const outcome = removed || (await this.#wasDoneBefore(queueEntry)) ? held : 'absent'
-      records.settle(record, outcome)
+      records.noteGone(record, outcome)
       return outcome
     } catch (error) {
       queueEntry.removalInDoubt = true
@@ -150,7 +150,7 @@ export class EntryRemover<S extends ServiceSession> {
     for (const oldest of this.#pending.keys()) {
       if (this.#pending.size <= KEPT) break
       this.#pending.delete(oldest)
-      this.#context.records.settle(oldest, 'absent')
+      this.#context.records.noteGone(oldest, 'absent')
     }
     this.#sweepSoon()
   }

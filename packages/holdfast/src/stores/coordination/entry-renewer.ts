@@ -122,7 +122,7 @@ export class EntryRenewer<S extends ServiceSession> {
       this.#context.removing.scheduleRemoval(record)
       return stolenLoss(reading.data.stolenBecause)
     }
-    this.#context.records.settle(record, 'absent')
+    this.#context.records.noteGone(record, 'absent')
     return reading.stealReason === undefined ? EXPIRED : stolenLoss(reading.stealReason)
   }
 

@@ -50,7 +50,7 @@ export class LeaseAdopter<S extends ServiceSession> {
     const result = await (detached ? this.#detach(adoption) : this.#takeOver(adoption))
     const exported = records.get(from)
     // This client refuses the old claim from now on. A client that never knew it need not.
-    if (result.outcome === 'granted' && exported) records.settle(exported, 'absent')
+    if (result.outcome === 'granted' && exported) records.noteGone(exported, 'absent')
     return result
   }
 
@@ -84,7 +84,7 @@ export class LeaseAdopter<S extends ServiceSession> {
     const record = records.get(to) ?? records.make(to, true)
     const startMs = clock.monotonicMs()
     const session = await sessions.ready(to.ttlMs)
-    if (!(await session.assure(to.ttlMs))) throw this.#unsettled(to.lock)
+    if (!(await session.assure(to.ttlMs))) throw this.#changedMeanwhile(to.lock)
     const changed = await this.#pass(adoption, session.handle)
     if ('outcome' in changed) {
       records.drop(record)
@@ -135,7 +135,7 @@ export class LeaseAdopter<S extends ServiceSession> {
       const version = await service.amend({ ...holder.entry, id }, data, holder.version, session)
       if (version !== undefined) return { holder, data, version }
     }
-    throw this.#unsettled(lock)
+    throw this.#changedMeanwhile(lock)
   }
 
   #granted({ to, token }: Adoption, { holder }: Changed, remainingMs: number): AdoptResult {
@@ -148,7 +148,7 @@ export class LeaseAdopter<S extends ServiceSession> {
     return this.#context.service.openSession(timeoutMs, 'or longer')
   }
 
-  #unsettled(lock: string): StoreUnavailableError {
+  #changedMeanwhile(lock: string): StoreUnavailableError {
     return new StoreUnavailableError(
       `The entry of "${lock}" or its session with ${this.#context.name} changed during the adoption. Try again.`,
       { lock, store: this.#context.name },

@@ -211,7 +211,7 @@ export class QueueWaiter<S extends ServiceSession> {
    * Its entry is no more: the session ended, or it was removed. It will never be granted.
    */
   #gone(record: ClaimRecord<S>): AttemptResult {
-    this.#context.records.settle(record, 'absent')
+    this.#context.records.noteGone(record, 'absent')
     return { outcome: 'withdrawn' }
   }
 

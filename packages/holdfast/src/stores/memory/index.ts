@@ -215,7 +215,7 @@ class MemoryStore implements Store {
     for (const [oldest, its] of this.#locks) {
       // There may have been no attempt since its leases ended.
       this.#step.tokenFloor = this.#lastToken + 1
-      rule.settle(its, this.#step)
+      rule.expireAndPromote(its, this.#step)
       this.#noteToken(its)
       this.#locks.delete(oldest)
       // In use it stands for no less than the newest; the next step looks at the one after it.

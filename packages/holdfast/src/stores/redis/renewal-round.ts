@@ -34,7 +34,7 @@ export class RenewalRound {
     this.lateRequests = settings.lateRequests
   }
 
-  settle(index: number, result: RenewResult): void {
+  take(index: number, result: RenewResult): void {
     invariant(this.#results[index] === undefined, 'a renewal is answered once')
     this.#results[index] = result
     this.#open -= 1
@@ -75,12 +75,12 @@ export class PendingRenewal implements BatchRequest {
       if (error !== undefined) throw error
       result = readRenewal(lineOf(reply))
     } catch (caught) {
-      this.#round.settle(this.#index, { outcome: 'unknown', cause: explain(caught, lock) })
+      this.#round.take(this.#index, { outcome: 'unknown', cause: explain(caught, lock) })
       return
     }
     const isGivenUp = this.#wasGivenUp || this.#round.lateRequests.givenUp.has(this.claim.id)
     const counts = result.outcome !== 'renewed' || !isGivenUp
-    this.#round.settle(
+    this.#round.take(
       this.#index,
       counts ? result : { outcome: 'unknown', cause: withdrawing(lock) },
     )

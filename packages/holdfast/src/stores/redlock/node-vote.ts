@@ -181,20 +181,20 @@ export class NodeVote {
     const { state } = this
     // The vote was retracted or asked for again since, or another token is being sealed.
     if (state.is !== 'voted' || state.sealing !== token) return
-    const settled = { ...state, sealing: undefined }
+    const answered = { ...state, sealing: undefined }
     switch (result.outcome) {
       case 'sealed':
-        this.#become({ ...settled, token })
+        this.#become({ ...answered, token })
         return
       case 'behind':
-        this.#become({ ...settled, refusedAt: result.lastToken })
+        this.#become({ ...answered, refusedAt: result.lastToken })
         return
       case 'absent':
         // It ended there, or was stolen: nothing is left to retract.
         this.#become({ is: 'busy', untilMs: undefined })
         return
       case 'failed':
-        this.#become({ ...settled, sealError: result.error })
+        this.#become({ ...answered, sealError: result.error })
     }
   }
 

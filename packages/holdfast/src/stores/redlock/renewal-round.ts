@@ -89,13 +89,13 @@ export class RenewalRound {
     const answers = new Answers(byNode)
     const outcome = judgeRenewal(answers, quorumOf(this.#panel))
     if (outcome) this.#decide(index, outcome)
-    else if (answers.open === 0) this.#settle(index, this.#unknown(index, answers))
+    else if (answers.open === 0) this.#finish(index, this.#unknown(index, answers))
   }
 
   #decide(index: number, result: RenewResult): void {
     const { lock, ttlMs } = this.#renewals[index] as Renewal
     if (result.outcome !== 'renewed') {
-      this.#settle(index, result)
+      this.#finish(index, result)
       return
     }
     this.#followUp.onRenewed(this.#renewals[index] as Renewal, this.#sentMs + ttlMs)
@@ -103,7 +103,7 @@ export class RenewalRound {
     // An answer that came after the end of what it grants proves nothing any more.
     const isLate = elapsedMs >= ttlMs
     const cause = isLate && tooLate('renewed', lock, ttlMs, elapsedMs)
-    this.#settle(index, cause ? { outcome: 'unknown', cause } : result)
+    this.#finish(index, cause ? { outcome: 'unknown', cause } : result)
     for (const node of this.#panel.nodes.keys()) this.#follow(index, node)
   }
 
@@ -115,7 +115,7 @@ export class RenewalRound {
     }
   }
 
-  #settle(index: number, result: RenewResult): void {
+  #finish(index: number, result: RenewResult): void {
     this.#results[index] = result
     this.#open -= 1
     this.#followUp.report?.(index, result)
@@ -128,7 +128,7 @@ export class RenewalRound {
   #end(): void {
     for (const [index, byNode] of this.#answers.entries()) {
       // A copy: later answers must not change what was decided.
-      if (!this.#results[index]) this.#settle(index, this.#unknown(index, new Answers([...byNode])))
+      if (!this.#results[index]) this.#finish(index, this.#unknown(index, new Answers([...byNode])))
     }
   }
 

@@ -106,7 +106,7 @@ export class Batches {
     const locks = new Set(batch.flatMap(({ newClaimFor }) => newClaimFor ?? []))
     for (const lock of locks) this.#unansweredLocks.add(lock)
     this.#inFlight += 1
-    void this.#settle(batch).then(() => {
+    void this.#run(batch).then(() => {
       for (const lock of locks) this.#unansweredLocks.delete(lock)
       this.#inFlight -= 1
       this.#schedule()
@@ -114,7 +114,7 @@ export class Batches {
   }
 
   /** Never rejects. */
-  #settle(batch: readonly QueuedRequest[]): Promise<void> {
+  #run(batch: readonly QueuedRequest[]): Promise<void> {
     return this.#database.run(batch.map(({ request }) => request)).then(
       (answers) => {
         batch.forEach((item, index) => {
@@ -130,7 +130,7 @@ export class Batches {
   /** Sends requests one by one if the database cannot read one of them, so the others succeed. */
   async #fail(batch: readonly QueuedRequest[], error: unknown): Promise<void> {
     if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
-      for (const item of batch) await this.#settle([item])
+      for (const item of batch) await this.#run([item])
     } else for (const item of batch) item.reject(error)
   }
 

@@ -86,10 +86,10 @@ export class Statements {
     })
     task.send(limit).then(
       (value) => {
-        if (this.#timeouts.settle(timeout)) task.resolve(value)
+        if (this.#timeouts.end(timeout)) task.resolve(value)
       },
       (error: unknown) => {
-        if (!this.#timeouts.settle(timeout)) return
+        if (!this.#timeouts.end(timeout)) return
         this.#recover(error, tries, task.repeatable).then(
           () => this.#try(task, tries + 1),
           (explained: unknown) => task.reject(explained),

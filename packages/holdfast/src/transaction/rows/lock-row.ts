@@ -139,7 +139,7 @@ async function prepared<Tx>(
   if (create) checkTransactional(create.db)
   await session.checkBegun?.()
   const made = create !== undefined && (await readsOfOneMoment(session))
-  // First of all, as the check would already settle of which moment the transaction reads. So it is
+  // First of all, as the check would already fix of which moment the transaction reads. So it is
   // made there, too.
   if (made) await createInTime(key, createChecked(row, create, checkUniqueKey), waitMs)
   await checkUniqueKey(session, key)

@@ -268,7 +268,7 @@ export async function waitsOnLonger(one: Store, two: Store): Promise<void> {
 }
 
 /** Whether a count stands still for a moment. */
-export async function settled(count: () => number): Promise<boolean> {
+export async function isQuiet(count: () => number): Promise<boolean> {
   const before = count()
   await new Promise((resolve) => setTimeout(resolve, 100))
   return count() === before

@@ -30,7 +30,7 @@ export {
   TRY,
   QUEUE,
   renewed,
-  settled,
+  isQuiet,
 } from '../../etcd/support/world.js'
 
 /** Servers for one test. */

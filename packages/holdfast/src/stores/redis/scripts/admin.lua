@@ -31,7 +31,7 @@ end
 
 local function downgrade(key, id)
   local state = load_state(key, call('GET', key))
-  local changed = settle(key, state)
+  local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
   local done = holder and state[KIND] == 'readWriteLock'
   if done then
@@ -49,7 +49,7 @@ end
 -- lock since the first.
 local function steal(key, at_once, reason, last_token)
   local state = load_state(key, call('GET', key))
-  local changed = settle(key, state)
+  local changed = expire_and_promote(key, state)
   local stolen = {}
   for _, holder in ipairs(all_holders(key, state)) do
     if holder[TOKEN] <= last_token then table.insert(stolen, holder) end
@@ -102,7 +102,7 @@ local function describe(key)
   -- A key of another type. Among many locks the server's own error would not say which.
   if type(head) == 'table' then foreign(key) end
   local state = load_state(key, head)
-  if settle(key, state) then save_state(key, state, write_always) end
+  if expire_and_promote(key, state) then save_state(key, state, write_always) end
   if is_idle(state) then return 0 end
   local holders = all_holders(key, state)
   for index, holder in ipairs(holders) do holders[index] = describe_holder(holder) end

@@ -15,7 +15,7 @@ end
 
 local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner)
   local state = load_state(key, call('GET', key))
-  local changed = settle(key, state)
+  local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, to)
   local is_new = not holder
   local loss

@@ -36,7 +36,7 @@ end
 local function attempt(key, head, id, terms, channel)
   local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(terms)
   local state = load_state(key, head)
-  local changed = settle(key, state, id)
+  local changed = expire_and_promote(key, state, id)
   local function answer(line)
     if changed then save_state(key, state, write_always) end
     return line

@@ -1,5 +1,5 @@
 -- Where Redis learns of a dead holder: its claim has not been renewed in time. Any verb on the lock
--- finds it, since each begins with `settle`. Dead waiters are dropped by promote-waiters.lua.
+-- finds it, since each begins with `expire_and_promote`. promote-waiters.lua drops dead waiters.
 
 -- Whether the head's counts contradict each other. The holders' key may be evicted alone, and older
 -- versions counted holders off that they had never counted.

@@ -26,7 +26,7 @@ end
 
 -- Ends what has expired and lets the queue move up. Every verb begins with it. Returns whether the
 -- head has changed.
-local function settle(key, state, asking)
+local function expire_and_promote(key, state, asking)
   local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY] or is_miscounted(state)
   if expired then expire_holders(key, state) end
   local changed = expired or ring_emptied

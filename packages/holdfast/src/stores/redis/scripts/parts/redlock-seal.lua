@@ -34,7 +34,7 @@ local function seal(key, head, id, terms)
   local short = seal_sole(key, head, id, token)
   if short then return short end
   local state = load_state(key, head)
-  local changed = settle(key, state)
+  local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
   local line = 'absent'
   if holder and not holder[STEAL_REASON] then

@@ -3,7 +3,7 @@
 local function renew(key, head, id, terms)
   local ttl_ms, owner, token = unpack(terms)
   local state = load_state(key, head)
-  local changed = settle(key, state)
+  local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
   if holder and not holder[STEAL_REASON] then
     holder[OWNER] = owner

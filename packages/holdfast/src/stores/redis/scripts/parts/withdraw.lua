@@ -7,7 +7,7 @@ end
 local function withdraw(key, head, id, terms)
   local ttl_ms, firm = unpack(terms)
   local state = load_state(key, head)
-  settle(key, state)
+  expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
   local outcome
   if holder then
@@ -38,7 +38,7 @@ end
 -- flight.
 local function retract(key, head, id)
   local state = load_state(key, head)
-  local changed = settle(key, state)
+  local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
   if holder then
     drop_holder(key, state, holder)
