@@ -3,7 +3,7 @@ export { judgeCommandLine, type WitnessedOutcome } from './command-line/judge.js
 export type { Blow, Line, RunRecord, RunWish } from './command-line/record.js'
 export { parseCommand, UsageError, type Command } from './command.js'
 export { drawPlan } from './faults/plan.js'
-export { renewedAfterLoss } from './judge/forgotten.js'
+export { renewedAfterLoss } from './judge/renewed-after-loss.js'
 export { judge } from './judge/judge.js'
 export type { Judgement } from './judge/judgement.js'
 export { announcementsOf } from './judge/announcements.js'

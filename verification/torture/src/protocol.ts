@@ -36,7 +36,7 @@ export interface Assignment {
   readonly ttlMs: number
   /** Whether it holds some leases for seconds as well: see `client/long-holds.ts`. */
   readonly longHolds: boolean
-  /** Whether it renews some leases late as well: see `client/late.ts`. */
+  /** Whether it renews some leases late as well: see `client/late-renewers.ts`. */
   readonly late: boolean
   /** How many waiters crowd two locks beside the actors: see `client/crowd.ts`. */
   readonly waiters: number

@@ -26,8 +26,8 @@ import type { AwaitedClaim } from './runtime/open-waits.js'
 import { runAndRelease } from './hold/run-and-release.js'
 import type { ClaimTemplate } from './runtime/runtime.js'
 import { startClaim } from './claim/start-claim.js'
-import { timeoutOf } from './wait/timeout-of.js'
-import { limitsOf, STILL_BUSY, Wait, type WaitLimits } from './wait/caller-wait.js'
+import { timeoutWithHolders } from './wait/timeout-with-holders.js'
+import { limitsOf, STILL_BUSY, CallerWait, type WaitLimits } from './wait/caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
 const ONE_ATTEMPT: WaitLimits = { waitMs: 0, outageMs: 0, signal: undefined }
@@ -107,7 +107,7 @@ export class Acquirer {
     }
     const nowMs = runtime.clock.monotonicMs()
     const limits = { waitMs: Infinity, outageMs: 0, signal }
-    const wait = new Wait<HeldLease | undefined>(runtime, this.#template.lock, nowMs, limits)
+    const wait = new CallerWait<HeldLease | undefined>(runtime, this.#template.lock, nowMs, limits)
     const take = (grant: Grant): HeldLease => {
       announceGrant(runtime, grant, runtime.clock.monotonicMs() - nowMs)
       return this.#isShared
@@ -242,7 +242,7 @@ export class Acquirer {
       return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error
-      throw await timeoutOf(this.#client.runtime, waitMs, error)
+      throw await timeoutWithHolders(this.#client.runtime, waitMs, error)
     }
   }
 
@@ -257,7 +257,7 @@ export class Acquirer {
 
   /** Attempts without queueing, until the caller gives up. */
   #attemptOnce(
-    wait: Pick<Wait<HeldLease | undefined>, 'fail' | 'onGiveUp'>,
+    wait: Pick<CallerWait<HeldLease | undefined>, 'fail' | 'onGiveUp'>,
     done: ClaimListener['done'],
   ): void {
     const terms = {

@@ -6,7 +6,7 @@ import { asHeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys } from '../options/known-keys.js'
 import { WAIT_KEYS, type WaitOptions } from '../options/lock-options.js'
-import { limitsOf, Wait } from '../lease/wait/caller-wait.js'
+import { limitsOf, CallerWait } from '../lease/wait/caller-wait.js'
 import { leadUntilDone, type Candidate } from './lead.js'
 import { signalOf, type ElectionEvents, type LeadOptions } from './election.js'
 import type { BasicLock } from './lock.js'
@@ -14,7 +14,7 @@ import type { BasicLock } from './lock.js'
 /** One attempt to lead, and the callers that wait for it. */
 interface Campaign {
   readonly stop: AbortController
-  readonly callers: Set<Wait<Lease>>
+  readonly callers: Set<CallerWait<Lease>>
   /** A campaign that tries once has no place in the queue: no caller joins it. */
   readonly waits: boolean
 }
@@ -56,7 +56,7 @@ export class ElectionCandidate {
     if (this.#lease?.held === true) return this.#lease
     const { runtime } = this.#client
     // One attempt takes as long as it takes, so it has no timer.
-    const wait = new Wait<Lease>(runtime, this.name, runtime.clock.monotonicMs(), {
+    const wait = new CallerWait<Lease>(runtime, this.name, runtime.clock.monotonicMs(), {
       ...limits,
       waitMs: waitMs === 0 ? Infinity : waitMs,
     })
@@ -99,7 +99,7 @@ export class ElectionCandidate {
   }
 
   /** A caller gives up; with the last one the campaign ends. */
-  #leave(campaign: Campaign, wait: Wait<Lease>): void {
+  #leave(campaign: Campaign, wait: CallerWait<Lease>): void {
     campaign.callers.delete(wait)
     if (campaign.callers.size === 0) this.#end(campaign)
   }

@@ -1,7 +1,7 @@
 /** Repeats a call with the number of permits in force: see following-lock.ts. */
 import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { ClaimTemplate, Runtime } from '../lease/runtime/runtime.js'
-import { timeoutOf } from '../lease/wait/timeout-of.js'
+import { timeoutWithHolders } from '../lease/wait/timeout-with-holders.js'
 import type { AcquireOptions } from '../options/lock-options.js'
 import type { BasicLock } from './lock.js'
 
@@ -39,7 +39,7 @@ export async function follow<T, O extends AcquireOptions>(
       return await use(makeLock(capacity), rest)
     } catch (error) {
       if (error instanceof LockTimeoutError && follows > 0 && mayFollow())
-        throw await timeoutOf(runtime, waitMs, error)
+        throw await timeoutWithHolders(runtime, waitMs, error)
       const inForce = capacityIn(error, template)
       if (inForce === undefined || follows === FOLLOWS || !mayFollow()) throw error
       capacity = inForce

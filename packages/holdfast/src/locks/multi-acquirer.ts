@@ -10,7 +10,7 @@ import {
   type AcquireOptions,
   type RunOptions,
 } from '../options/lock-options.js'
-import { timeoutOf } from '../lease/wait/timeout-of.js'
+import { timeoutWithHolders } from '../lease/wait/timeout-with-holders.js'
 import { checkKeys } from '../options/known-keys.js'
 import { fixedSettings, keepAllTaken } from './at-least.js'
 import type { BasicLock } from './lock.js'
@@ -52,7 +52,7 @@ export class MultiAcquirer {
       } catch (error) {
         if (begun) throw error
         if (error instanceof LockTimeoutError)
-          throw await timeoutOf(this.#client.runtime, waitMs, error)
+          throw await timeoutWithHolders(this.#client.runtime, waitMs, error)
         if (
           !(error instanceof LockLostError) ||
           this.#client.runtime.clock.monotonicMs() >= untilMs
@@ -165,7 +165,7 @@ export class MultiAcquirer {
           return await lock.acquire(this.#withRest(options, untilMs))
         } catch (error) {
           if (!(error instanceof LockTimeoutError)) throw error
-          throw await timeoutOf(this.#client.runtime, waitMs, error)
+          throw await timeoutWithHolders(this.#client.runtime, waitMs, error)
         }
       })
       leases.push(lease)

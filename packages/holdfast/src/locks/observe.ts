@@ -1,7 +1,7 @@
 /** `election.observe`: the leaders of an election, as the store sees them. */
 import { isRetryable } from '../lease/release/withdrawals.js'
 import type { Runtime } from '../lease/runtime/runtime.js'
-import { Wait } from '../lease/wait/caller-wait.js'
+import { CallerWait } from '../lease/wait/caller-wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
 
@@ -46,7 +46,7 @@ async function pause(
 ): Promise<void> {
   signal?.throwIfAborted()
   const limits = { waitMs: Infinity, outageMs: Infinity, signal }
-  const wait = new Wait<void>(runtime, lock, runtime.clock.monotonicMs(), limits)
+  const wait = new CallerWait<void>(runtime, lock, runtime.clock.monotonicMs(), limits)
   const timer = runtime.clock.timer(runtime.jitter(...LOOK_AGAIN_MS), () => wait.serve())
   wait.onGiveUp = () => timer.cancel()
   await wait.promise

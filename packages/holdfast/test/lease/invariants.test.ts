@@ -9,7 +9,7 @@ import { Grant } from '../../dist/lease/grant/grant.js'
 import { handOff, releaseGrant } from '../../dist/lease/local-queue/local-hand-off.js'
 import { HeldLease } from '../../dist/lease/hold/held-lease.js'
 import { RenewalLane } from '../../dist/lease/grant/renewal-lane.js'
-import { Wait } from '../../dist/lease/wait/caller-wait.js'
+import { CallerWait } from '../../dist/lease/wait/caller-wait.js'
 
 const TEMPLATE = { lock: 'a', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000 } as const
 const UNLIMITED = { waitMs: Infinity, outageMs: 0, signal: undefined }
@@ -48,7 +48,7 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
   })
 
   test('a wait that settles twice', async () => {
-    const wait = new Wait<number>(makeClient().runtime, 'a', 0, UNLIMITED)
+    const wait = new CallerWait<number>(makeClient().runtime, 'a', 0, UNLIMITED)
     wait.serve(1)
     expect(await wait.promise).toBe(1)
     expect(() => wait.serve(2)).toThrow(broken('a wait settles once'))
@@ -89,7 +89,7 @@ describe('a broken rule of the runtime throws INTERNAL:', () => {
 
   test('a hand-off beyond the block of tokens', () => {
     const client = makeClient()
-    const wait = new Wait<HeldLease>(client.runtime, 'a', 0, UNLIMITED)
+    const wait = new CallerWait<HeldLease>(client.runtime, 'a', 0, UNLIMITED)
     const returner = { returnGrant: () => 'released' as const }
     expect(() => handOff(client, makeGrant(client), wait, returner, 0)).toThrow(
       broken('a token of its own'),

@@ -1,6 +1,6 @@
 /**
  * A case with deadlocks: actors take two or three locks one inside the other, in any order. So they
- * often wait in a circle, and sometimes give up just before anyone could know.
+ * often wait in a cycle, and sometimes give up just before anyone could know.
  */
 import { Dice } from '@holdfast/workload'
 import { drawClock } from '../case.js'

@@ -2,7 +2,7 @@
 import { Actor, Dice } from '@holdfast/workload'
 import type { Assignment, FromClient, ToClient } from '../protocol.js'
 import { startCrowd } from './crowd.js'
-import { startLateRenewers } from './late.js'
+import { startLateRenewers } from './late-renewers.js'
 import { loadLibrary } from './library.js'
 import { Log } from './log.js'
 import { openStore } from './open-store.js'

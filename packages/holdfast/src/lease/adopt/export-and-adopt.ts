@@ -12,7 +12,7 @@ import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { endsWithHolder } from '../release/stay-taken.js'
 import { isRetryable } from '../release/withdrawals.js'
-import { Wait } from '../wait/caller-wait.js'
+import { CallerWait } from '../wait/caller-wait.js'
 
 /** How long to pause before the verb is repeated, in milliseconds. */
 const RETRY_MS = [20, 200] as const
@@ -222,7 +222,7 @@ function untilAnsweredOrClosed(
 ): Promise<AdoptResult> {
   const { to } = adoption
   const limits = { waitMs: Infinity, outageMs: Infinity, signal: undefined }
-  const wait = new Wait<AdoptResult>(runtime, to.lock, runtime.clock.monotonicMs(), limits)
+  const wait = new CallerWait<AdoptResult>(runtime, to.lock, runtime.clock.monotonicMs(), limits)
   let isGivenUp = false
   wait.onGiveUp = () => {
     isGivenUp = true

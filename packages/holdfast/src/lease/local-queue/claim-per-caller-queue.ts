@@ -27,7 +27,7 @@ import type { PendingClaim } from '../claim/pending-claim.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { startClaim } from '../claim/start-claim.js'
-import type { Wait } from '../wait/caller-wait.js'
+import type { CallerWait } from '../wait/caller-wait.js'
 
 /** The longest time for which a grant is held back, in milliseconds. */
 const LONGEST_HOLD_BACK_MS = 1000
@@ -36,12 +36,12 @@ const HELD_BACK_SHARE = { renewed: 1 / 6, fixed: 0.01 } as const
 
 /** A caller, and the claim that stands for it now. */
 export class QueuedCaller implements ClaimSource {
-  wait: Wait<HeldLease>
+  wait: CallerWait<HeldLease>
   pending: PendingClaim | undefined
   /** Granted, and held back for an earlier caller. */
   grant: Grant | undefined
 
-  constructor(wait: Wait<HeldLease>) {
+  constructor(wait: CallerWait<HeldLease>) {
     this.wait = wait
   }
 }
@@ -104,7 +104,7 @@ export class ClaimPerCallerQueue {
   }
 
   /** Makes a claim for a caller. Its wait ends when it is served, fails, or gives up. */
-  enter(wait: Wait<HeldLease>): void {
+  enter(wait: CallerWait<HeldLease>): void {
     const place = this.#callers.add(new QueuedCaller(wait))
     this.#assign(place, wait)
     this.#claimFor(place)
@@ -155,7 +155,7 @@ export class ClaimPerCallerQueue {
     return first
   }
 
-  #mayTakeOver({ startedMs }: Wait<HeldLease>, { pending, grant }: QueuedCaller): boolean {
+  #mayTakeOver({ startedMs }: CallerWait<HeldLease>, { pending, grant }: QueuedCaller): boolean {
     const { weight, capacity } = this.#template
     if (weight === capacity) return true
     return grant === undefined && (pending?.waitedMs ?? -Infinity) >= startedMs
@@ -170,7 +170,7 @@ export class ClaimPerCallerQueue {
     this.#serve(wait, grant)
   }
 
-  #serve(wait: Wait<HeldLease>, grant: Grant): void {
+  #serve(wait: CallerWait<HeldLease>, grant: Grant): void {
     const { runtime, renewals } = this.#services
     const nowMs = runtime.clock.monotonicMs()
     renewals.add(grant)
@@ -222,7 +222,7 @@ export class ClaimPerCallerQueue {
     this.#claimFor(place)
   }
 
-  #assign(place: Place<QueuedCaller>, wait: Wait<HeldLease>): void {
+  #assign(place: Place<QueuedCaller>, wait: CallerWait<HeldLease>): void {
     place.value.wait = wait
     wait.onGiveUp = () => this.leave(place)
     wait.source = place.value

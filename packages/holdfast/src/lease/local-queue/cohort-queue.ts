@@ -23,7 +23,7 @@ import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
 import type { AttemptTerms, ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
 import type { Outage } from '../wait/outage.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
-import { Wait, type WaitLimits } from '../wait/caller-wait.js'
+import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
 export class CohortQueue
@@ -33,7 +33,7 @@ export class CohortQueue
   readonly renews = true
   readonly #services: Services
   readonly #template: ClaimTemplate
-  readonly #waits = new LinkedSet<Wait<HeldLease>>()
+  readonly #waits = new LinkedSet<CallerWait<HeldLease>>()
   readonly #forOne: AttemptTerms
   readonly #forSeveral: AttemptOptions
   #pending: PendingClaim | undefined
@@ -90,7 +90,7 @@ export class CohortQueue
       }
       this.#pending = found
     }
-    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
+    const wait = new CallerWait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
     wait.source = this
@@ -204,7 +204,7 @@ export class CohortQueue
     }
   }
 
-  #leave(place: Place<Wait<HeldLease>>): void {
+  #leave(place: Place<CallerWait<HeldLease>>): void {
     this.#waits.delete(place)
     this.#updateKeepAlive()
     if (this.#waits.size > 0) return

@@ -11,7 +11,7 @@ import type { GrantReturner } from '../hold/hold.js'
 import { leaveTaken } from '../release/stay-taken.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
-import type { Wait } from '../wait/caller-wait.js'
+import type { CallerWait } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
 /** A grant may pass this often, and for this long, before the store's queue has its turn. */
@@ -37,7 +37,7 @@ export function canHandOff(runtime: Runtime, grant: Grant, nowMs: number): boole
 export function handOff(
   services: Services,
   grant: Grant,
-  wait: Wait<HeldLease>,
+  wait: CallerWait<HeldLease>,
   returner: GrantReturner,
   nowMs: number,
 ): void {

@@ -10,7 +10,7 @@ import type { Grant } from '../grant/grant.js'
 import { releaseGrant } from './local-hand-off.js'
 import type { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
-import { Wait, type WaitLimits } from '../wait/caller-wait.js'
+import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
 export class NoHandOffQueue implements GrantReturner {
@@ -36,7 +36,7 @@ export class NoHandOffQueue implements GrantReturner {
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
     const { runtime } = this.#services
-    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
+    const wait = new CallerWait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     this.#callers.enter(wait)
     return wait.promise
   }

@@ -23,7 +23,7 @@ import type { Grant } from '../grant/grant.js'
 import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-hand-off.js'
 import type { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
-import { Wait, type WaitLimits } from '../wait/caller-wait.js'
+import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
 export class StoreOrderQueue implements GrantReturner {
@@ -32,7 +32,7 @@ export class StoreOrderQueue implements GrantReturner {
   readonly #atTickEnd: (work: () => void) => void
   readonly #queued: ClaimPerCallerQueue
   /** Callers that queue when the row is over. */
-  readonly #held = new LinkedSet<Wait<HeldLease>>()
+  readonly #held = new LinkedSet<CallerWait<HeldLease>>()
   /**
    * Whether a row of hand-offs runs: from the first hand-off in a tick until the tick is over and
    * the store has answered the releases.
@@ -68,7 +68,7 @@ export class StoreOrderQueue implements GrantReturner {
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
     const { runtime } = this.#services
-    const wait = new Wait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
+    const wait = new CallerWait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
     this.#crowded ||= !this.idle
     if (this.#inRow) this.#hold(wait)
     else this.#queued.enter(wait)
@@ -124,7 +124,7 @@ export class StoreOrderQueue implements GrantReturner {
     for (let wait = this.#held.shift(); wait; wait = this.#held.shift()) this.#queued.enter(wait)
   }
 
-  #hold(wait: Wait<HeldLease>): void {
+  #hold(wait: CallerWait<HeldLease>): void {
     const place = this.#held.add(wait)
     wait.onGiveUp = () => void this.#held.delete(place)
   }

@@ -17,7 +17,7 @@ import {
 import type { NestedWait } from './run-frames.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
-import { Wait, type WaitLimits } from '../wait/caller-wait.js'
+import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
 
 const UPGRADE_ADVICE =
   'A reader cannot become a writer (two would deadlock); take the write lock first'
@@ -124,7 +124,7 @@ async function waitForTurn(
     return
   }
   limits.signal?.throwIfAborted()
-  const wait = new Wait<void>(services.runtime, template.lock, startedMs, limits)
+  const wait = new CallerWait<void>(services.runtime, template.lock, startedMs, limits)
   const place: NestedWait = { wait, exclusive }
   wait.onGiveUp = () => {
     frame.queue.splice(frame.queue.indexOf(place), 1)

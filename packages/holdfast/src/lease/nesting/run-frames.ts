@@ -8,7 +8,7 @@
 import type { LockKind } from '../../store/contract.js'
 import { contextValue, hasContexts, runWithValue } from '../../async/async-context.js'
 import type { OuterLease } from '../deadlock/wait-under-leases.js'
-import type { Wait } from '../wait/caller-wait.js'
+import type { CallerWait } from '../wait/caller-wait.js'
 
 /** A lease, as its frames see it. */
 export interface Enterable extends OuterLease {
@@ -26,7 +26,7 @@ export interface Enterable extends OuterLease {
 
 /** A nested run that waits until its siblings leave the frame. */
 export interface NestedWait {
-  readonly wait: Wait<void>
+  readonly wait: CallerWait<void>
   readonly exclusive: boolean
 }
 

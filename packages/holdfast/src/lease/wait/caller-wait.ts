@@ -47,7 +47,7 @@ export function limitsOf(lock: string, options: WaitOptions, defaults: WaitLimit
 }
 
 /** @typeParam T the value that the wait resolves to */
-export class Wait<T> implements OpenWait {
+export class CallerWait<T> implements OpenWait {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly promise: Promise<T>
   declare readonly lock: string

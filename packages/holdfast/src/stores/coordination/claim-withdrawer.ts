@@ -11,7 +11,7 @@ import { settlesWithin } from '../../clock/with-timeout.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { ServiceSession } from './service.js'
-import type { ClaimRecord } from './claim-record.js'
+import type { ClaimRecord } from './claim-records.js'
 
 /** How long to wait for the answer to an attempt: longer than a server is given for it. */
 export const ANSWER_LIMIT_MS = 3000

@@ -4,7 +4,7 @@ import { LockUsageError } from '../../errors.js'
 import { EntryReader } from './entry-reader.js'
 import type { ServiceSession, CoordinationService } from './service.js'
 import { LocalHandOffs } from './local-hand-offs.js'
-import { Records } from './claim-record.js'
+import { ClaimRecords } from './claim-records.js'
 import { EntryRemover } from './entry-remover.js'
 import { Sessions } from './session.js'
 
@@ -12,7 +12,7 @@ export class StoreContext<S extends ServiceSession> {
   readonly name: string
   readonly service: CoordinationService<S>
   readonly clock: Clock
-  readonly records = new Records<S>()
+  readonly records = new ClaimRecords<S>()
   readonly localHandOffs = new LocalHandOffs()
   readonly sessions: Sessions<S>
   readonly reader: EntryReader

@@ -14,7 +14,7 @@ import type { LocalHandOffs } from './local-hand-offs.js'
 import type { ServiceSession, CoordinationService } from './service.js'
 import type { EntryData } from './entry.js'
 import { wantsAll } from './queue-rule.js'
-import type { ClaimRecord, Records, QueueEntry } from './claim-record.js'
+import type { ClaimRecord, ClaimRecords, QueueEntry } from './claim-records.js'
 
 const SWEEP_MS = 1000
 /**
@@ -32,7 +32,7 @@ export interface RemoverContext<S extends ServiceSession> {
   readonly service: CoordinationService<S>
   readonly clock: Clock
   readonly reader: EntryReader
-  readonly records: Records<S>
+  readonly records: ClaimRecords<S>
   readonly localHandOffs: LocalHandOffs
 }
 

@@ -11,7 +11,7 @@ import { renewEach } from '../../store/renew-each.js'
 import type { StoreContext } from './context.js'
 import type { EntryData } from './entry.js'
 import type { EntryReading, ServiceSession, Present } from './service.js'
-import type { ClaimRecord, QueueEntry } from './claim-record.js'
+import type { ClaimRecord, QueueEntry } from './claim-records.js'
 import type { Session } from './session.js'
 
 const EXPIRED: RenewResult = { outcome: 'lost', reason: 'expired' }

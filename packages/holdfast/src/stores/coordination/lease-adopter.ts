@@ -16,7 +16,7 @@ import type {
   RenewResult,
 } from '../../store/contract.js'
 import { split } from './administration.js'
-import { QueueEntry } from './claim-record.js'
+import { QueueEntry } from './claim-records.js'
 import type { StoreContext } from './context.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
 import { stolenLoss } from './entry-renewer.js'

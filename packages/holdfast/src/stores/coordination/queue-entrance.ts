@@ -9,7 +9,7 @@ import type { StoreContext } from './context.js'
 import { newEntryData, type EntryData } from './entry.js'
 import type { Entered, EnterResult, ServiceSession } from './service.js'
 import { mayGo } from './queue-rule.js'
-import { QueueEntry, type ClaimRecord } from './claim-record.js'
+import { QueueEntry, type ClaimRecord } from './claim-records.js'
 import type { Session } from './session.js'
 import { STILL_WAITING, waitingTtlMs, type QueueWaiter } from './queue-waiter.js'
 

@@ -19,7 +19,7 @@ import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
 import type { EntryReading, ServiceSession, QueuePosition, Waits } from './service.js'
 import { everyoneHolds, mayGo, wantsAll } from './queue-rule.js'
-import type { ClaimRecord, QueueEntry } from './claim-record.js'
+import type { ClaimRecord, QueueEntry } from './claim-records.js'
 
 export const STILL_WAITING: AttemptResult = { outcome: 'waiting', holderRemainingMs: undefined }
 

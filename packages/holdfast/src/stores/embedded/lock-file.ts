@@ -5,10 +5,10 @@ import type { Layout } from './layout.js'
 import type { SocketAddress } from './peer-socket.js'
 import type { Machine } from './machine.js'
 import type { Promotion, Transaction } from './transaction.js'
-import { Transactions } from './transactions.js'
+import { TransactionQueue } from './transaction-queue.js'
 
 export class LockFile {
-  readonly transactions: Transactions
+  readonly transactions: TransactionQueue
   readonly #path: string
   /**
    * The opening of the database in which this store's own row stands; 0 where it does
@@ -23,7 +23,7 @@ export class LockFile {
     onPromotions: (promotions: readonly Promotion[]) => void,
   ) {
     this.#path = file.database
-    this.transactions = new Transactions(file, layout, machine, onPromotions)
+    this.transactions = new TransactionQueue(file, layout, machine, onPromotions)
   }
 
   /** Returns whether a process has used this file. Opening it would make it. */

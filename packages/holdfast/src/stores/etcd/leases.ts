@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { Exactness, ServiceSession } from '../coordination/service.js'
 import { isLeaseGone, isWorthAnotherMember } from './failures.js'
 import { grantRequest, leaseRequest, METHODS, readLease, type LeaseAnswer } from './messages.js'
-import type { QuorumReads } from './reads.js'
+import type { QuorumReads } from './quorum-reads.js'
 
 /** How many members are asked to keep a session alive before it is in doubt. */
 const TRIES = 3

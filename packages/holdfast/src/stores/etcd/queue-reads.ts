@@ -14,7 +14,7 @@ import { mayGo } from '../coordination/queue-rule.js'
 import { SharedReads } from '../coordination/shared-reads.js'
 import { capacityOf, isWriterKey, queueOf } from './keys.js'
 import { op, txn, type KeyValue } from './messages.js'
-import type { QuorumReads } from './reads.js'
+import type { QuorumReads } from './quorum-reads.js'
 import { decodeValue } from './values.js'
 
 /** Fewer waiters than that look one by one. */

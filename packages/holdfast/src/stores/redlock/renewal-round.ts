@@ -9,7 +9,7 @@ import type { SealedRenewal } from '../redis/redlock-seal.js'
 import { asLockError, noMajority, tooLate, withdrawalPending } from './errors.js'
 import { quorumOf, type Panel } from './node.js'
 import { Answers, type Answer } from './poll.js'
-import { judgeRenewal, renewalFailures } from './renewals.js'
+import { judgeRenewal, renewalFailures } from './renewal-outcome.js'
 
 /** What follows from the outcomes. */
 export interface RenewalFollowUp {

@@ -1,6 +1,6 @@
 /** What the votes on a claim amount to, as plain functions. */
 import type { NodeVote } from './node-vote.js'
-import { isOpen } from './outcome.js'
+import { isOpen } from './attempt-outcome.js'
 import { reachedBy } from './quorum.js'
 
 export interface VoteCount {

@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime/runtime.js'
  * Returns the timeout of a call whose last attempt had only the rest of its time. That may have
  * been too short to look for the holders.
  */
-export async function timeoutOf(
+export async function timeoutWithHolders(
   runtime: Runtime,
   waitMs: number,
   error: LockTimeoutError,

@@ -49,7 +49,7 @@ export interface Operation<R> {
   work(transaction: Transaction): R
 }
 
-export class Transactions {
+export class TransactionQueue {
   readonly #file: DatabaseFile
   readonly #layout: Layout
   readonly #machine: Machine

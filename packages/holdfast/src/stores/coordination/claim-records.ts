@@ -138,7 +138,7 @@ export interface ClaimRecord<S extends ServiceSession> {
   outcome: WithdrawOutcome | undefined
 }
 
-export class Records<S extends ServiceSession> {
+export class ClaimRecords<S extends ServiceSession> {
   readonly #alive = new Map<string, ClaimRecord<S>>()
   readonly #withdrawn = new Map<string, ClaimRecord<S>>()
 
