@@ -56,12 +56,12 @@ function cacheFolder({ HOME = '', XDG_CACHE_HOME = '' }) {
   }
 }
 
-/** Loads a file without imports of its own, with the code that V8 compiled the last time. */
+/** Loads a bundle, with the code that V8 compiled the last time. It cannot import modules. */
 function loadCompiled(file, folder) {
   const { Script } = require('node:vm')
   const { size, mtimeMs } = statSync(file)
   const { version, arch, pid } = process
-  const prefix = `run-${version}-${arch}-`
+  const prefix = `${path.basename(file, '.cjs')}-${version}-${arch}-`
   const cache = path.join(folder, `${prefix}${size}-${mtimeMs}`)
   const cachedData = existsSync(cache) ? readFileSync(cache) : undefined
   const script = new Script(Module.wrap(readFileSync(file, 'utf8')), { filename: file, cachedData })
@@ -89,12 +89,15 @@ const folder = process.env.NODE_COMPILE_CACHE === undefined ? cacheFolder(proces
 const nodeCaches = Module.enableCompileCache !== undefined
 if (folder !== undefined && nodeCaches) Module.enableCompileCache(folder)
 
-const small = path.join(dist, 'run.cjs')
-if (isEmbeddedRun(process.argv.slice(2), process.env.HOLDFAST_STORE) && existsSync(small)) {
-  const isOld = folder !== undefined && !nodeCaches
-  void (isOld ? loadCompiled(small, folder) : require(small)).start(takeSignal)
+const bundle = isEmbeddedRun(process.argv.slice(2), process.env.HOLDFAST_STORE)
+  ? path.join(dist, 'run.cjs')
+  : path.join(dist, 'holdfast.cjs')
+// The lab is a module.
+const keepsCode = folder !== undefined && !nodeCaches && !process.argv.slice(2, 4).includes('lab')
+if (existsSync(bundle)) {
+  void (keepsCode ? loadCompiled(bundle, folder) : require(bundle)).start(takeSignal)
 } else {
-  // A tree that was only compiled runs from its parts.
+  // The published package has the library beside it. A tree that was only compiled has its parts.
   const entry = ['holdfast.js', 'main.js'].find((file) => existsSync(path.join(dist, file)))
   const { pathToFileURL } = require('node:url')
   void import(pathToFileURL(path.join(dist, entry)).href).then(({ start }) => start(takeSignal))

@@ -1,11 +1,8 @@
-// Bundles the command line and the library into few files: `holdfast run` stands before every
-// command that it guards, and Node needs time for each file.
+// Bundles the command line and the library into two files. `holdfast run` stands before every
+// command that it guards; Node needs time for each file, and less for CommonJS than for modules.
 //
-// run.cjs       `holdfast run` on the embedded store, alone: CommonJS starts sooner than modules
-// holdfast.js   all commands, and the parts that they load when they are called
-//
-// All lie in one folder, since some load others beside themselves.
-import { readdirSync, rmSync } from 'node:fs'
+// run.cjs        `holdfast run` on the embedded store, alone
+// holdfast.cjs   all commands; a part that is imported later also runs later
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -13,13 +10,12 @@ import { build } from 'esbuild'
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 
 const common = {
-  outdir: dist,
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // Names stay: the names of error classes are made from them.
-  minifySyntax: true,
-  minifyWhitespace: true,
+  format: 'cjs',
+  define: { 'import.meta.url': 'HERE' },
+  banner: { js: 'const HERE=require("node:url").pathToFileURL(__filename).href;' },
   // The user of a store installs its client.
   external: ['@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'redis'],
   logLevel: 'warning',
@@ -27,20 +23,13 @@ const common = {
   logOverride: { 'ignored-bare-import': 'silent' },
 }
 
-for (const file of readdirSync(dist)) {
-  if (file.startsWith('common-')) rmSync(join(dist, file))
-}
-
 await build({
   ...common,
-  format: 'esm',
-  entryPoints: {
-    holdfast: join(dist, 'main.js'),
-    'holdfast-servers': join(dist, 'servers.js'),
-    'holdfast-commands': join(dist, 'commands/loaded-later.js'),
-  },
-  splitting: true,
-  chunkNames: 'common-[hash]',
+  entryPoints: [join(dist, 'main.js')],
+  outfile: join(dist, 'holdfast.cjs'),
+  // Names stay: the names of error classes are made from them.
+  minifySyntax: true,
+  minifyWhitespace: true,
 })
 
 /** Files of rare calls that a run never makes. */
@@ -59,12 +48,9 @@ const withoutRareCalls = {
 
 await build({
   ...common,
-  format: 'cjs',
+  entryPoints: [join(dist, 'run-main.js')],
+  outfile: join(dist, 'run.cjs'),
   minify: true,
-  entryPoints: { run: join(dist, 'run-main.js') },
-  outExtension: { '.js': '.cjs' },
-  define: { 'import.meta.url': 'HERE' },
-  banner: { js: 'const HERE=require("node:url").pathToFileURL(__filename).href;' },
   // A run uses little of these modules, and Node takes long to load them.
   alias: {
     'node:crypto': join(dist, 'fast-start/crypto.js'),

@@ -1,7 +1,7 @@
 /**
  * The code that `holdfast run` on the embedded store does not need: the other stores, and the
- * checks of `holdfast doctor`, which import them all. The bundle keeps it apart: it is loaded when
- * any of it is needed, because each file and each line delays the start of a run.
+ * checks of `holdfast doctor`, which import them all. The small bundle leaves it out, because each
+ * line delays the start of a run.
  */
 export * as databases from './stores/databases.js'
 export * as doctor from './doctor/examine.js'

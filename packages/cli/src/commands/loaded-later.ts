@@ -1,4 +1,4 @@
-/** The commands that are loaded only when they are called. The bundle keeps them in one file. */
+/** The commands that are loaded only when they are called. */
 export { command as acquire } from './acquire.js'
 export { command as completion } from './completion.js'
 export { command as deadlocks } from './deadlocks.js'

@@ -4,22 +4,42 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Box } from '../support/holdfast.js'
 
-async function run(box: Box, cache = box.file('cache')): Promise<void> {
+async function start(
+  box: Box,
+  args: readonly string[],
+  printed: string,
+  cache = box.file('cache'),
+): Promise<void> {
   const env = { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: undefined }
-  const program = box.holdfast(['run', 'job', '--', 'echo', 'ran'], { env })
+  const program = box.holdfast(args, { env })
   expect(await program.code(), program.stderr).toBe(0)
-  expect(program.stdout).toBe('ran\n')
+  expect(program.stdout).toContain(printed)
 }
 
-it('is made for this user alone, and used again', async () => {
+const run = (box: Box, cache?: string): Promise<void> =>
+  start(box, ['run', 'job', '--', 'echo', 'ran'], 'ran\n', cache)
+const list = (box: Box): Promise<void> => start(box, ['ls'], 'No lock is held')
+
+it.each([
+  ['run', run],
+  ['ls', list],
+])('is made for this user alone, and used again: %s', async (_, command) => {
   const box = new Box()
   const folder = box.file('cache/holdfast')
-  await run(box)
+  await command(box)
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   const made = readdirSync(folder)
   expect(made).toHaveLength(1)
-  await run(box)
+  await command(box)
   expect(readdirSync(folder)).toEqual(made)
+})
+
+it('of one bundle does not displace that of another', async () => {
+  const box = new Box()
+  await run(box)
+  const ofRun = readdirSync(box.file('cache/holdfast'))
+  await list(box)
+  expect(readdirSync(box.file('cache/holdfast'))).toEqual(expect.arrayContaining(ofRun))
 })
 
 it('is left alone when other users may write to it', async () => {

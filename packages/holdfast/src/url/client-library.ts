@@ -19,7 +19,8 @@ export async function loadFirst(
     for (const from of [...places, import.meta.url]) {
       const path = resolved(name, from)
       if (path === undefined) continue
-      const found = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
+      // An import would first search all files of the library for the names that they export.
+      const found = createRequire(from)(path) as { readonly default?: unknown }
       return { name, library: found.default ?? found }
     }
   }
