@@ -160,6 +160,25 @@ adopt.test('a claim without a grant, or with another token, is not adopted', asy
   assert.deepEqual(await context.store.renew([from]), [{ outcome: 'renewed' }])
 })
 
+adopt.test('an adopter that is withdrawn on the way holds nothing', async (context) => {
+  const other = await context.open()
+  for (const delayMs of [0, 1, 2, 4]) {
+    const [from, token] = await taken(context)
+    const [detached, to] = [context.claim(), context.claim()]
+    await passOn(context.store, { from, token, to: detached, detached: true })
+    const adoption = { from: detached, token, to, detached: false }
+    const adopting = passOn(other, adoption).catch(() => LOST)
+    await context.time.pass(delayMs)
+    await other.withdraw(to)
+    await adopting
+    // It may not have been adopted.
+    await context.store.withdraw(detached)
+    const next = context.claim()
+    await context.take(next)
+    await context.withdraw(next)
+  }
+})
+
 adopt.test('an adopter that was withdrawn before adopts nothing', async (context) => {
   const [from, token] = await taken(context)
   const to = context.claim()

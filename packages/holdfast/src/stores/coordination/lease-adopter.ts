@@ -90,6 +90,8 @@ export class LeaseAdopter<S extends ServiceSession> {
       records.drop(record)
       return changed
     }
+    // The withdrawal takes the entry out, in any order of arrival.
+    if (record.withdrawn) return EXPIRED
     const { holder, data, version } = changed
     const entry = { ...holder.entry, id: to.id }
     const position = { before: [], weight: 0, moment: 0n }
@@ -125,8 +127,9 @@ export class LeaseAdopter<S extends ServiceSession> {
     show: (data: EntryData) => EntryData,
     session: S | undefined,
   ): Promise<Changed | LostRenewal> {
-    const { service } = this.#context
+    const { service, records } = this.#context
     for (let tries = 0; tries < TRIES; tries += 1) {
+      if (records.get({ lock, id })?.withdrawn === true) return EXPIRED
       const { queues } = await service.list({ lock })
       const holder = split(queues[0]).holders.find(isIt)
       if (!holder) return EXPIRED

@@ -136,7 +136,12 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     const { succeeded, revision } = await this.#change(
       entry.lock,
       {
-        when: [when.created(entry.key, entry.number), when.unchanged(entry.key, version)],
+        when: [
+          when.created(entry.key, entry.number),
+          when.unchanged(entry.key, version),
+          // An adopter may have been withdrawn meanwhile.
+          ...(session ? [when.absent(goneKey(entry))] : []),
+        ],
         then: [session ? op.put(entry.key, value, session.lease) : op.rewrite(entry.key, value)],
       },
       true,
