@@ -128,21 +128,18 @@ export class Acquirer {
     const { adoptHandle } = await import('./adopt/export-and-adopt.js')
     const grant = await adoptHandle(this.#client, this.#template, this.#settings.renew, handle)
     const lease = this.#leaseAlone(grant)
-    await this.#assertStillOpen(lease)
+    if (this.#client.runtime.closed) throw await this.#releaseLate(lease)
     if (await this.#abortsEarly(lease)) return lease
     throw lease.lossError()
   }
 
   /**
    * Releases a lease that was granted in the tick in which the client was closed: the close may not
-   * have seen it, and sees no callback under it.
-   * @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed.
+   * have seen it, and sees no callback under it. Resolves to the error for the caller.
    */
-  async #assertStillOpen(lease: HeldLease): Promise<void> {
-    const { runtime } = this.#client
-    if (!runtime.closed) return
+  async #releaseLate(lease: HeldLease): Promise<LockUsageError> {
     await lease.releaseQuietly()
-    throw runtime.closedError(this.#template.lock)
+    return this.#client.runtime.closedError(this.#template.lock)
   }
 
   async run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
@@ -168,7 +165,7 @@ export class Acquirer {
     const lease = await (frame
       ? acquirer.#acquireAfter(startedMs, limits)
       : acquirer.#acquire(limits))
-    await this.#assertStillOpen(lease)
+    if (this.#client.runtime.closed) throw await this.#releaseLate(lease)
     return runAndRelease(this.#client, lease, work, acquirer.#settings.awaitRelease)
   }
 

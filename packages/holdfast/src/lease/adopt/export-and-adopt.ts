@@ -12,7 +12,6 @@ import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import { endsWithHolder } from '../release/stay-taken.js'
 import { isRetryable } from '../release/withdrawals.js'
-import { CallerWait } from '../wait/caller-wait.js'
 
 /** How long to pause before the verb is repeated, in milliseconds. */
 const RETRY_MS = [20, 200] as const
@@ -86,12 +85,41 @@ export async function keepTaken(
  * @throws StoreUnavailableError when the outcome stays unknown.
  */
 export async function adoptHandle(
-  services: Services,
+  { runtime, withdrawals }: Services,
   template: ClaimTemplate,
   renews: boolean,
   text: unknown,
 ): Promise<Grant> {
-  const { runtime, withdrawals } = services
+  const handle = adoptableHandle(runtime, template, text)
+  const sentMs = runtime.clock.monotonicMs()
+  const offsetMs = runtime.clockOffsetMs(sentMs)
+  const to: Claim = { ...runtime.newClaim(template, offsetMs), weight: handle.weight }
+  const adoption = { from: claimOf(handle), token: handle.token, to, detached: false }
+  // A closed client gets no lease, and what it has asked for is withdrawn before its store closes.
+  const close = (): void => withdrawals.inBackground(to)
+  const place = runtime.waits.addUnchecked({ startedMs: sentMs, source: undefined, close })
+  let result: AdoptResult
+  try {
+    result = await untilAnswered(runtime, adoption, sentMs + ADOPT_FOR_MS)
+  } catch (error) {
+    if (runtime.closed) throw runtime.closedError(template.lock)
+    withdrawals.inBackground(to)
+    throw error
+  } finally {
+    runtime.waits.delete(place)
+  }
+  if (runtime.closed) throw runtime.closedError(template.lock)
+  if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
+  const grant = grantOf(result, to, { sentMs, offsetMs }, renews)
+  const nowMs = runtime.clock.monotonicMs()
+  if (grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return grant
+  // It ended on the way here, as after many tries.
+  withdrawals.inBackground(to)
+  throw lost(runtime, template.lock, { outcome: 'lost', reason: 'expired' })
+}
+
+/** Returns the handle, if this lock can adopt the lease. Throws as `adoptHandle` does. */
+function adoptableHandle(runtime: Runtime, template: ClaimTemplate, text: unknown): Handle {
   runtime.assertOpen(template.lock)
   assertAdopts(runtime, template.lock)
   const handle = handleFor(runtime, text)
@@ -104,18 +132,7 @@ export async function adoptHandle(
   if (handle.kind !== template.kind || handle.capacity !== template.capacity)
     throw lockMismatch(template, handle, runtime.store.name)
   assertSameSide(template, handle, runtime)
-  const sentMs = runtime.clock.monotonicMs()
-  const offsetMs = runtime.clockOffsetMs(sentMs)
-  const to: Claim = { ...runtime.newClaim(template, offsetMs), weight: handle.weight }
-  const adoption = { from: claimOf(handle), token: handle.token, to, detached: false }
-  const result = await untilAnsweredOrClosed(services, adoption, sentMs + ADOPT_FOR_MS)
-  if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
-  const grant = grantOf(result, to, { sentMs, offsetMs }, renews)
-  const nowMs = runtime.clock.monotonicMs()
-  if (grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return grant
-  // It ended on the way here, as after many tries.
-  withdrawals.inBackground(to)
-  throw lost(runtime, template.lock, { outcome: 'lost', reason: 'expired' })
+  return handle
 }
 
 /** @throws LockUsageError where a writer would adopt the lease of a reader, or the reverse. */
@@ -209,32 +226,6 @@ async function untilAnswered(
     const delayMs = runtime.jitter(...RETRY_MS)
     await new Promise<void>((resolve) => void clock.timer(delayMs, resolve))
   }
-}
-
-/**
- * As `untilAnswered`, and rejects when the client closes: a closed client gets no lease. Withdraws
- * the new claim after each failure.
- */
-function untilAnsweredOrClosed(
-  { runtime, withdrawals }: Services,
-  adoption: Adoption,
-  giveUpMs: number,
-): Promise<AdoptResult> {
-  const { to } = adoption
-  const limits = { waitMs: Infinity, outageMs: Infinity, signal: undefined }
-  const wait = new CallerWait<AdoptResult>(runtime, to.lock, runtime.clock.monotonicMs(), limits)
-  let isGivenUp = false
-  wait.onGiveUp = () => {
-    isGivenUp = true
-    withdrawals.inBackground(to)
-  }
-  untilAnswered(runtime, adoption, giveUpMs).then(
-    (result) => {
-      if (!isGivenUp) wait.serve(result)
-    },
-    (error: unknown) => wait.giveUp(error),
-  )
-  return wait.promise
 }
 
 type Loss = Extract<AdoptResult, { outcome: 'lost' }>
