@@ -89,6 +89,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
       'packages/lab/test/scenarios.test.ts but SQLite and the everyday scenes',
       'nine of ten histories of packages/conformance/test/check/search.test.ts',
       'nine of ten seeds of test/simulator/good.test.ts, which begins with another seed each day',
+      'three of four histories of packages/conformance/test/check/good-lock.test.ts',
       'the rates in test/simulator/controls.test.ts, and two thirds of mutations.test.ts',
       'all but the dying leaders in test/conformance/{etcd-cluster,zookeeper-ensemble}.test.ts',
       'the second library in packages/cli/test/commands/redis.test.ts',
