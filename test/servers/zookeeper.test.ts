@@ -1,4 +1,7 @@
-import { afterEach, expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 
 let ensemble: ZooKeeperEnsemble | undefined
@@ -22,4 +25,17 @@ test('three servers have one leader, and another one when it is killed', async (
   await ensemble.members[first]?.crash()
   const { leader } = ensemble
   await expect.poll(() => leader.call(ensemble).catch(() => first)).not.toBe(first)
+})
+
+test('servers of one run share the classes that the first one has loaded', async () => {
+  const templates = mkdtempSync(join(tmpdir(), 'holdfast-templates-'))
+  vi.stubEnv('HOLDFAST_TEMPLATES', templates)
+  try {
+    ensemble = await startZooKeeper()
+    const mapped = readFileSync(`/proc/${ensemble.members[0]?.pid}/maps`, 'utf8')
+    expect(mapped).toContain(join(templates, 'zookeeper.jsa'))
+  } finally {
+    vi.unstubAllEnvs()
+    rmSync(templates, { recursive: true })
+  }
 })

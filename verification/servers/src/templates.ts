@@ -1,11 +1,11 @@
 /**
- * Data folders that are made once for a run of the tests, and copied: a database takes half a
- * second of a processor to make one, and a copy takes a tenth of that.
+ * Files of servers that are made once for a run of the tests. Data folders are copied: a database
+ * takes half a second of a processor to make one, and a copy takes a tenth of that.
  *
  * `HOLDFAST_TEMPLATES` names the folder that keeps them. Without it each one is made.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -28,6 +28,32 @@ export function makeOrCopy(program: string, data: string, make: () => void): voi
     if (!existsSync(template)) throw error
     rmSync(own, { recursive: true })
   }
+}
+
+/**
+ * Returns the path of a file that all processes of the run only read. The first caller makes it.
+ * Returns nothing while another one makes it, or where it could not be made.
+ * @param make writes the file to the path that it gets
+ */
+export async function makeOnce(
+  name: string,
+  make: (path: string) => Promise<void>,
+): Promise<string | undefined> {
+  const templates = process.env['HOLDFAST_TEMPLATES']
+  if (templates === undefined) return undefined
+  const file = join(templates, name)
+  if (existsSync(file)) return file
+  const own = `${file}.making`
+  try {
+    mkdirSync(own)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    throw error
+  }
+  await make(join(own, name))
+  if (!existsSync(join(own, name))) return undefined
+  renameSync(join(own, name), file)
+  return file
 }
 
 /** Keeps owners and permissions, which databases check. */
