@@ -1,17 +1,23 @@
 /** "Did you mean …?": which known word a misspelt one means. */
 
-/** The known word that is nearest to a misspelt one, if any is near enough to be meant. */
+/** Returns the known word that is nearest to a misspelt one, if one is near enough. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined
-  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1
+  let bestDistance = Math.ceil(word.length / 3) + 1
   for (const candidate of known) {
-    const distance = editDistance(word, candidate)
-    if (distance < bestDistance) {
-      best = candidate
-      bestDistance = distance
-    }
+    const distance = distanceOf(word.toLowerCase(), candidate.toLowerCase())
+    if (distance >= bestDistance) continue
+    best = candidate
+    bestDistance = distance
   }
   return best
+}
+
+/** A word that contains the other one is near: `ttl` and `ttlMs`, `abortSignal` and `signal`. */
+function distanceOf(one: string, other: string): number {
+  if (one === other) return 0
+  const [short, long] = one.length < other.length ? [one, other] : [other, one]
+  return short.length > 2 && long.includes(short) ? 1 : editDistance(one, other)
 }
 
 /** How many letters must be changed, added or dropped (Levenshtein). */

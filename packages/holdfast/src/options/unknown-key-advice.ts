@@ -1,5 +1,5 @@
 /** What a caller probably meant by an option that the call does not know. */
-import { editDistance } from './nearest-word.js'
+import { nearest } from './nearest-word.js'
 
 /** Where options belong that another call knows. */
 const PLACES: readonly (readonly [place: string, keys: string])[] = [
@@ -41,7 +41,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 /** Returns a sentence that says what to write instead of an unknown key. */
 export function adviceOn(key: string, known: readonly string[]): string {
-  const meant = nearestKey(key, known) ?? otherName(key, known)
+  const meant = nearest(key, known) ?? otherName(key, known)
   const [place] = PLACES.find(([, keys]) => keys.split(' ').includes(key)) ?? []
   if (place !== undefined && meant?.toLowerCase() !== key.toLowerCase())
     return `Give it to ${place}.`
@@ -52,7 +52,7 @@ export function adviceOn(key: string, known: readonly string[]): string {
 /** Where a misspelt option belongs that was given to a call without options. */
 function elsewhere(key: string): string {
   for (const [place, keys] of PLACES) {
-    const near = nearestKey(key, keys.split(' '))
+    const near = nearest(key, keys.split(' '))
     if (near !== undefined) return `It takes none. Give "${near}" to ${place}.`
   }
   return 'It takes none.'
@@ -61,21 +61,4 @@ function elsewhere(key: string): string {
 function otherName(key: string, known: readonly string[]): string | undefined {
   const name = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : undefined
   return name !== undefined && known.includes(name) ? name : undefined
-}
-
-/** Returns the known word that is nearest to a misspelt one, if one is near enough. */
-function nearestKey(word: string, known: readonly string[]): string | undefined {
-  const wrong = word.toLowerCase()
-  const [best] = known
-    .map((name) => ({ name, distance: distanceOf(wrong, name.toLowerCase()) }))
-    .filter(({ distance }) => distance <= Math.ceil(wrong.length / 3))
-    .sort((one, other) => one.distance - other.distance)
-  return best?.name
-}
-
-/** A word that contains the other one is near: `ttl` and `ttlMs`, `abortSignal` and `signal`. */
-function distanceOf(one: string, other: string): number {
-  if (one === other) return 0
-  const [short, long] = one.length < other.length ? [one, other] : [other, one]
-  return short.length > 2 && long.includes(short) ? 1 : editDistance(one, other)
 }
