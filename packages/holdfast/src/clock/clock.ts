@@ -62,21 +62,18 @@ export const systemClock: Clock = {
 
 /** @throws LockUsageError for a value that is not a clock. */
 export function checkClock(clock: Partial<Clock> | undefined): void {
-  if (clock === undefined || has(clock, 'monotonicMs', 'wallMs', 'timer')) return
-  throw new LockUsageError(
-    'The clock must be an object with the methods monotonicMs, wallMs and timer.',
-  )
+  checkMethods('clock', clock, ['monotonicMs', 'wallMs', 'timer'])
 }
 
 /** @throws LockUsageError for a value that is not a source of randomness. */
 export function checkRandom(random: Partial<Random> | undefined): void {
-  if (random === undefined || has(random, 'next', 'id')) return
-  throw new LockUsageError('random must be an object with the methods next and id.')
+  checkMethods('random', random, ['next', 'id'])
 }
 
-function has(value: object | null, ...methods: readonly string[]): boolean {
-  const members = value as Readonly<Record<string, unknown>> | null
-  return members !== null && methods.every((method) => typeof members[method] === 'function')
+function checkMethods<T>(what: string, value: T | undefined, methods: readonly (keyof T)[]): void {
+  if (value === undefined) return
+  if (value !== null && methods.every((method) => typeof value[method] === 'function')) return
+  throw new LockUsageError(`${what} must be an object with the methods ${methods.join(', ')}.`)
 }
 
 /** Returns the `atTickEnd` of any clock, for frequent calls. */
