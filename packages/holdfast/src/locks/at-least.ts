@@ -4,6 +4,7 @@ import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import { frameOf } from '../lease/nesting/run-frames.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
+import { keepTaken } from '../lease/adopt/export-and-adopt.js'
 import { endsWithHolder } from '../lease/release/stay-taken.js'
 import {
   callSettings,
@@ -43,7 +44,7 @@ export async function runAtLeast<T>(
     ...(signal === undefined ? {} : { signal }),
   }
   return new Acquirer(client, { ...template, ttlMs }, fixed).run(async (lease) => {
-    await lease.keepTaken(atLeastMs as number)
+    await keepTaken(lease, atLeastMs as number)
     // The requests took time: `lease.run` checks again that the lease is held.
     return lease.run(() => work(lease))
   }, wait)
@@ -102,9 +103,9 @@ function assertCanStayTaken(store: Store, lock: string): void {
 export async function keepAllTaken(leases: readonly HeldLease[], ms: number): Promise<void> {
   try {
     await allSettled(leases.map((lease) => lease.renew()))
-    await allSettled(leases.map((lease) => lease.keepTaken(ms)))
+    await allSettled(leases.map((lease) => keepTaken(lease, ms)))
   } catch (error) {
-    for (const lease of leases) lease.stopKeeping()
+    for (const { grant } of leases) grant.keptUntilMs = 0
     throw error
   }
 }

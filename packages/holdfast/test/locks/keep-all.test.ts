@@ -11,7 +11,11 @@ test('a lock that could not be kept lets the others be free at their release', a
   const leases = [await locks.mutex('a').acquire(terms), await locks.mutex('b').acquire(terms)]
   const [first, second] = leases as unknown as [HeldLease, HeldLease]
   const failure = new Error('the store refused')
-  second.keepTaken = () => Promise.reject(failure)
+  Object.defineProperty(second.grant, 'keptUntilMs', {
+    set: () => {
+      throw failure
+    },
+  })
   await expect(keepAllTaken([first, second], 10_000)).rejects.toBe(failure)
   expect(await first.release()).toBe('released')
   expect(await direct().mutex('a').tryAcquire()).toBeDefined()

@@ -4,6 +4,7 @@
  * store.
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
+import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
 import type { Adoption, AdoptResult, Claim, Granted } from '../../store/contract.js'
 import { Grant } from '../grant/grant.js'
@@ -18,15 +19,31 @@ const RETRY_MS = [20, 200] as const
 /** How long a caller of `adopt` waits for the outcome of repeated tries. */
 const ADOPT_FOR_MS = 10_000
 
-/** Detaches the claim of a grant. Resolves to the handle. Throws as `detachClaim` does. */
-export async function detachGrant(
-  services: Services,
-  grant: Grant,
-  token: bigint,
-): Promise<string> {
+/** A lease whose claim passes to another process, or to none. */
+interface Detachable {
+  readonly services: Services
+  readonly grant: Grant
+  readonly token: bigint
+  readonly open: boolean
+  renew(): Promise<void>
+  endExported(): void
+}
+
+/** Detaches a lease. Resolves to its handle. Throws as `renew` and `detachClaim` do. */
+export async function exportLease(lease: Detachable, extra: unknown): Promise<string> {
+  const { services, grant, token } = lease
+  const { runtime, renewals } = services
+  checkNoOptions('export', extra, { lock: grant.claim.lock })
+  assertAdopts(runtime, grant.claim.lock)
+  // With a whole TTL, and with no renewal in flight, which would find the claim lost.
+  await lease.renew()
+  renewals.stopRenewing(grant)
   const { id, lock, kind, capacity, weight, ttlMs } = await detachClaim(services, grant, token)
-  const store = services.runtime.store.name
-  return encodeHandle({ store, lock, claimId: id, token, kind, capacity, weight, ttlMs })
+  const store = runtime.store.name
+  const handle = { store, lock, claimId: id, token, kind, capacity, weight, ttlMs }
+  const text = encodeHandle(handle)
+  if (lease.open) lease.endExported()
+  return text
 }
 
 /**
@@ -35,7 +52,7 @@ export async function detachGrant(
  * @throws StoreUnavailableError when the outcome stays unknown until the deadline. Both claims are
  * then withdrawn: no lease is left without a holder.
  */
-export async function detachClaim(services: Services, grant: Grant, token: bigint): Promise<Claim> {
+async function detachClaim(services: Services, grant: Grant, token: bigint): Promise<Claim> {
   const { runtime, withdrawals } = services
   const { claim, weight } = grant
   const template = { ...claim, ttlMs: grant.askedTtlMs }
@@ -57,16 +74,15 @@ export async function detachClaim(services: Services, grant: Grant, token: bigin
 }
 
 /**
- * Makes the lock stay taken for `ms` from now on, also after a release. Where the end of the
- * process frees the lock, a detached claim keeps it. Throws as `detachClaim` does.
+ * Makes the lock stay taken for `ms` from now on, also after a release. Its TTL has to be longer.
+ * Where the end of the process frees the lock, a detached claim keeps it. Throws as `renew` and
+ * `detachClaim` do.
  */
-export async function keepTaken(
-  services: Services,
-  grant: Grant,
-  token: bigint,
-  ms: number,
-): Promise<void> {
+export async function keepTaken(lease: Detachable, ms: number): Promise<void> {
+  const { services, grant, token } = lease
   const { runtime } = services
+  // A pushed grant has a short TTL until its first renewal.
+  if (grant.renewing === 'once') await lease.renew()
   const sentMs = runtime.clock.monotonicMs()
   if (endsWithHolder(runtime.store)) {
     // It renews the grant as well.
@@ -200,7 +216,7 @@ function handleFor({ store }: Runtime, text: unknown): Handle {
 }
 
 /** @throws UnsupportedLockError where leases cannot pass to another process. */
-export function assertAdopts({ store }: Runtime, lock: string): void {
+function assertAdopts({ store }: Runtime, lock: string): void {
   if (store.traits.adopt && store.adopt) return
   throw new UnsupportedLockError(
     `The ${store.name} store cannot pass the lease on "${lock}" to another process.`,

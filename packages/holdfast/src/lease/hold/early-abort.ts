@@ -9,6 +9,24 @@ import { LeaseAtRiskError } from '../../errors.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import type { Runtime } from '../runtime/runtime.js'
+import type { HeldLease } from './held-lease.js'
+
+/**
+ * Lets the signal abort this long before the lease ends. First renews a grant that is too short for
+ * that, such as a pushed one. Resolves to false when the store no longer holds it.
+ */
+export async function abortBefore(lease: HeldLease, ms: number): Promise<boolean> {
+  const { services, grant } = lease
+  const wholeMs = ms + grant.askedTtlMs / 3
+  if (lease.remainingMs < wholeMs) await services.renewals.renewNow(grant)
+  const listeners = lease.endListeners()
+  const abort = (reason: unknown): void => listeners.abort(reason)
+  listeners.earlyAbort = new EarlyAbort(services.runtime, grant, lease.endsMs, ms, abort)
+  lease.watchEnd()
+  if (lease.open) return true
+  await lease.releaseQuietly()
+  return false
+}
 
 export class EarlyAbort {
   readonly #runtime: Runtime

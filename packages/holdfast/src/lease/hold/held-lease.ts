@@ -18,89 +18,32 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   async renew(options?: RenewOptions): Promise<void> {
-    if (options !== undefined) await this.#changeTtl(options)
+    if (options !== undefined) (await import('./lease-terms.js')).changeTtl(this, options)
     this.assertNotOver()
     const result = await this.services.renewals.renewNow(this.grant)
     if (result.outcome === 'unknown') throw result.cause
     this.assertNotOver()
   }
 
-  async #changeTtl(options: RenewOptions): Promise<void> {
-    const { changeTtl } = await import('./lease-terms.js')
-    this.assertNotOver()
-    changeTtl(this.services.runtime, this.grant, options)
-    this.watchEnd()
-  }
-
-  /**
-   * Lets the signal abort this long before the lease ends. First renews a grant that is too short
-   * for that, such as a pushed one. Resolves to false when the store no longer holds it.
-   */
+  /** See `abortBefore`. */
   async abortBefore(ms: number): Promise<boolean> {
-    const { EarlyAbort } = await import('./early-abort.js')
-    const { services, grant } = this
-    const wholeMs = ms + grant.askedTtlMs / 3
-    if (this.remainingMs < wholeMs) await services.renewals.renewNow(grant)
-    const listeners = this.endListeners()
-    const abort = (reason: unknown): void => listeners.abort(reason)
-    listeners.earlyAbort = new EarlyAbort(services.runtime, grant, this.endsMs, ms, abort)
-    this.watchEnd()
-    if (this.open) return true
-    await this.releaseQuietly()
-    return false
+    return (await import('./early-abort.js')).abortBefore(this, ms)
   }
 
   async ensure(ms: number, extra?: unknown): Promise<void> {
-    this.#checkNoOptions('ensure', extra)
-    const { ensureLasts } = await import('./lease-terms.js')
-    this.assertNotOver()
-    await ensureLasts(this, this.services.runtime, this.grant, ms)
+    return (await import('./lease-terms.js')).ensureLasts(this, ms, extra)
   }
 
   async annotate(note: LeaseNote): Promise<void> {
-    const { checkNote } = await import('./lease-note.js')
-    this.assertNotOver()
-    const checked = checkNote(note)
-    this.grant.describeAs({ ...this.grant.claim.owner, ...checked })
-    await this.renew()
+    return (await import('./lease-note.js')).annotate(this, note)
   }
 
   async downgrade(extra?: unknown): Promise<void> {
-    this.#checkNoOptions('downgrade', extra)
-    const { downgradeGrant } = await import('./lease-terms.js')
-    this.assertNotOver()
-    await downgradeGrant(this.services, this.grant)
-    this.assertNotOver()
-    this.grant.claim = { ...this.grant.claim, weight: 1 }
+    return (await import('./lease-terms.js')).downgrade(this, extra)
   }
 
   async export(extra?: unknown): Promise<string> {
-    this.#checkNoOptions('export', extra)
-    const { runtime, renewals } = this.services
-    const { assertAdopts, detachGrant } = await import('../adopt/export-and-adopt.js')
-    assertAdopts(runtime, this.name)
-    // With a whole TTL, and with no renewal in flight, which would find the claim lost.
-    await this.renew()
-    renewals.stopRenewing(this.grant)
-    const handle = await detachGrant(this.services, this.grant, this.token ?? 0n)
-    if (this.open) this.endExported()
-    return handle
-  }
-
-  /**
-   * Makes the lock stay taken for `ms` from now on, also after a release or the end of this
-   * process. Its TTL has to be longer.
-   */
-  async keepTaken(ms: number): Promise<void> {
-    const { keepTaken } = await import('../adopt/export-and-adopt.js')
-    // A pushed grant has a short TTL until its first renewal.
-    if (this.grant.renewing === 'once') await this.renew()
-    await keepTaken(this.services, this.grant, this.token, ms)
-  }
-
-  /** Lets a release free the lock at once again. */
-  stopKeeping(): void {
-    this.grant.keptUntilMs = 0
+    return (await import('../adopt/export-and-adopt.js')).exportLease(this, extra)
   }
 
   override assertHeld(extra?: unknown): void {

@@ -30,8 +30,8 @@ export class Hold implements Forgettable, Enterable {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly token: bigint
   declare readonly endsMs: number
-  declare protected readonly services: Services
-  declare protected readonly grant: Grant
+  declare readonly services: Services
+  declare readonly grant: Grant
   declare private place: Place<OpenLease>
   declare private readonly returner: GrantReturner
   declare private readonly startedMs: number
@@ -119,12 +119,12 @@ export class Hold implements Forgettable, Enterable {
     return signal
   }
 
-  protected endListeners(): EndListeners {
+  endListeners(): EndListeners {
     return (this.listeners ??= new EndListeners())
   }
 
   /** Watches the end of the lease for a signal that aborts early. The end may have come nearer. */
-  protected watchEnd(): void {
+  watchEnd(): void {
     if (this.open) this.listeners?.watchEnd()
   }
 
@@ -184,7 +184,7 @@ export class Hold implements Forgettable, Enterable {
   }
 
   /** Ends the lease here: the store holds the lock under a claim of its own from now on. */
-  protected endExported(): void {
+  endExported(): void {
     invariant(this.open, 'a lease that has ended is not exported', this.name)
     const { grant, services } = this
     this.fate = 'exported'
@@ -340,7 +340,7 @@ export class Hold implements Forgettable, Enterable {
   }
 
   /** @throws LockLostError or LockUsageError when it has ended. */
-  protected assertNotOver(): void {
+  assertNotOver(): void {
     if (this.lost) throw this.lossError()
     this.assertNotReleased()
     const { runtime } = this.services

@@ -4,6 +4,7 @@ import type { ProcessGroup } from '../../store/contract.js'
 import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkLabel } from '../../options/lock-options.js'
+import type { HeldLease } from './held-lease.js'
 
 export interface LeaseNote {
   readonly label?: string
@@ -15,10 +16,18 @@ const NOTE_KEYS: KnownKeys<LeaseNote> = { label: 1, group: 1 }
 const GROUP_KEYS: KnownKeys<ProcessGroup> = { pgid: 1, startTime: 1 }
 
 /**
- * Returns the fields of the note. It cannot replace the rest of the owner.
- * @throws LockUsageError when it makes no sense.
+ * Adds the note to what `inspect` shows, and waits until the store has it.
+ * @throws LockUsageError when it makes no sense. Throws otherwise as `renew` does.
  */
-export function checkNote(note: LeaseNote): LeaseNote {
+export async function annotate(lease: HeldLease, note: LeaseNote): Promise<void> {
+  const { grant } = lease
+  lease.assertNotOver()
+  grant.describeAs({ ...grant.claim.owner, ...checkNote(note) })
+  await lease.renew()
+}
+
+/** Returns the fields of the note. It cannot replace the rest of the owner. */
+function checkNote(note: LeaseNote): LeaseNote {
   checkKeys('annotate', note, NOTE_KEYS)
   const { label, group } = note
   return {

@@ -2,20 +2,26 @@
 import { LockUsageError, StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
 import { marginMs } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
-import type { Lease, RenewOptions } from './lease.js'
-import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
+import type { HeldLease } from './held-lease.js'
+import type { RenewOptions } from './lease.js'
+import { checkKeys, checkNoOptions, type KnownKeys } from '../../options/known-keys.js'
 import { checkDuration, checkTtl } from '../../options/lock-options.js'
 import type { LockKind, Store } from '../../store/contract.js'
 import type { Runtime } from '../runtime/runtime.js'
-import type { Services } from '../services.js'
 
 const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
 
 /** How often `ensure` renews while each answer comes too late. */
 const ENSURE_TRIES = 3
 
-/** @throws LockUsageError for a TTL that makes no sense, or that the store does not grant. */
-export function changeTtl({ store, clock }: Runtime, grant: Grant, options: RenewOptions): void {
+/**
+ * Changes the TTL from the next renewal on.
+ * @throws LockUsageError for a TTL that makes no sense, or that the store does not grant.
+ */
+export function changeTtl(lease: HeldLease, options: RenewOptions): void {
+  const { grant } = lease
+  const { store, clock } = lease.services.runtime
+  lease.assertNotOver()
   checkKeys('renew', options, RENEW_KEYS)
   const { ttlMs } = options
   if (ttlMs === undefined) return
@@ -29,6 +35,7 @@ export function changeTtl({ store, clock }: Runtime, grant: Grant, options: Rene
     )
   }
   grant.changeTtl(ttlMs, clock.monotonicMs())
+  lease.watchEnd()
 }
 
 /**
@@ -36,12 +43,11 @@ export function changeTtl({ store, clock }: Runtime, grant: Grant, options: Rene
  * @throws LockUsageError when no renewal can make it last that long; StoreUnavailableError when
  * the renewals come too late.
  */
-export async function ensureLasts(
-  lease: Pick<Lease, 'remainingMs' | 'renew'> & { readonly endsMs: number },
-  runtime: Runtime,
-  grant: Grant,
-  ms: number,
-): Promise<void> {
+export async function ensureLasts(lease: HeldLease, ms: number, extra: unknown): Promise<void> {
+  const { grant } = lease
+  const { runtime } = lease.services
+  checkNoOptions('ensure', extra, { lock: lease.name })
+  lease.assertNotOver()
   checkEnsure(runtime, grant, lease.endsMs, ms)
   for (let tries = 0; lease.remainingMs < ms; tries += 1) {
     if (tries === ENSURE_TRIES) throw tooSlow(runtime, grant.claim.lock, ms)
@@ -78,12 +84,15 @@ function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnavailable
 }
 
 /**
- * Downgrades the grant of a writer in the store.
+ * Downgrades the lease of a writer.
  * @throws LockUsageError for a lease that is no writer's; UnsupportedLockError on some stores.
  */
-export async function downgradeGrant(services: Services, grant: Grant): Promise<void> {
-  const { runtime, renewals } = services
+export async function downgrade(lease: HeldLease, extra: unknown): Promise<void> {
+  const { grant } = lease
+  const { runtime, renewals } = lease.services
   const { lock, kind } = grant.claim
+  checkNoOptions('downgrade', extra, { lock })
+  lease.assertNotOver()
   assertDowngradable(runtime.store, lock, kind)
   // Before the answer, which may be lost: no other caller of this process may get as a writer what
   // the store holds for a reader.
@@ -93,6 +102,8 @@ export async function downgradeGrant(services: Services, grant: Grant): Promise<
   } catch (error) {
     throw runtime.asLockError(error, lock, 'the downgrade')
   }
+  lease.assertNotOver()
+  grant.claim = { ...grant.claim, weight: 1 }
 }
 
 function assertDowngradable({ name, traits }: Store, lock: string, kind: LockKind): void {
