@@ -1,6 +1,6 @@
 /**
- * The errors that Holdfast throws on purpose. Those of fences are in fence/errors.ts,
- * and that of deadlocks is in lease/deadlock/deadlock-error.ts.
+ * The errors that Holdfast throws on purpose. Those of fences are in fence/errors.ts, and those of
+ * deadlocks and of early aborts in lease/.
  *
  * A message says what happened, to which lock, and what to do. `code` is stable and meant for
  * programs; the text is meant for people and may change. Each failure makes a new instance, so
@@ -160,27 +160,6 @@ export class LockLostError extends LockError {
     )
     this.reason = reason
     this.stealReason = stealReason
-  }
-}
-
-/**
- * The reason of `lease.signal` with `abortBeforeMs`: the lease ends soon unless a renewal gets
- * through. It is still held, still renewed, and can be released.
- */
-export class LeaseAtRiskError extends LockError {
-  /** @internal */
-  static override readonly name: string = 'LeaseAtRiskError'
-  /** How long the lease lasted when the signal aborted, in milliseconds. */
-  readonly remainingMs: number
-
-  constructor(remainingMs: number, details: LockErrorDetails & { lock: string }) {
-    super(
-      'LEASE_AT_RISK',
-      `The lease on "${details.lock}" ends in ${Math.floor(remainingMs)} ms unless a renewal gets through. ` +
-        'The lock is still held: stop the work, and release it.',
-      details,
-    )
-    this.remainingMs = remainingMs
   }
 }
 

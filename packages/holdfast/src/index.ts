@@ -8,6 +8,7 @@ import './lease/hold/announce-forgotten.js'
 import './lease/hold/early-abort.js'
 import './lease/hold/lease-note.js'
 import './lease/hold/lease-terms.js'
+import './lease/runtime/holder-lookups.js'
 import './locks/at-least.js'
 import './locks/election-candidate.js'
 import './locks/follow-capacity.js'
@@ -53,7 +54,6 @@ export type { Deadlock } from './lease/deadlock/find-deadlocks.js'
 export {
   InternalLockError,
   isLockError,
-  LeaseAtRiskError,
   LockError,
   LockLostError,
   LockQueueFullError,
@@ -63,6 +63,7 @@ export {
   UnsupportedLockError,
 } from './errors.js'
 export { StaleTokenError, VersionConflictError } from './fence/errors.js'
+export { LeaseAtRiskError } from './lease/hold/at-risk-error.js'
 export { DeadlockError, type DeadlockStep } from './lease/deadlock/deadlock-error.js'
 export type { LockErrorCode, LockHolder, LossReason } from './errors.js'
 export { systemClock, systemRandom } from './clock/clock.js'

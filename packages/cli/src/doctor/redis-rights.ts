@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { CliError } from '../cli-error.js'
 import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
-import { settlesWithin } from '../../../holdfast/dist/clock/with-timeout.js'
+import { settlesWithin } from '../../../holdfast/dist/clock/settles-within.js'
 
 /** After this many withdrawn claims of one lock the store removes old tombstones. */
 const WITHDRAWALS = 300

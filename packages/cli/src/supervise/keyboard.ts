@@ -7,7 +7,7 @@
  * came to the group.
  */
 import { spawn } from 'node:child_process'
-import { settlesWithin } from '../../../holdfast/dist/clock/with-timeout.js'
+import { settlesWithin } from '../../../holdfast/dist/clock/settles-within.js'
 
 /** The longest time until the system reports that end. */
 const REPORT_MS = 500

@@ -81,11 +81,6 @@ export function atTickEndOf(clock: Clock): (work: () => void) => void {
   return clock.atTickEnd?.bind(clock) ?? process.nextTick.bind(process)
 }
 
-/** Returns the `afterTick` of any clock, likewise. */
-export function afterTickOf(clock: Clock): (work: () => void) => void {
-  return clock.afterTick?.bind(clock) ?? atTickEndOf(clock)
-}
-
 export const systemRandom: Random = {
   next: () => Math.random(),
   // Users type ids on command lines, where a leading `-` would make an option of it. The

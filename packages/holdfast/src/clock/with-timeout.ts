@@ -31,21 +31,3 @@ export function withTimeout<T>(
     )
   })
 }
-
-/**
- * Resolves to true when `promise` has settled either way, or to false after `ms`. Never rejects.
- */
-export function settlesWithin(
-  promise: PromiseLike<unknown>,
-  ms: number,
-  { clock = systemClock, background = false }: TimeoutOptions = {},
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = clock.timer(ms, () => resolve(false), background)
-    const settled = (): void => {
-      timer.cancel()
-      resolve(true)
-    }
-    promise.then(settled, settled)
-  })
-}

@@ -4,8 +4,7 @@ import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import { frameOf } from '../lease/nesting/run-frames.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
-import { keepTaken } from '../lease/adopt/export-and-adopt.js'
-import { endsWithHolder } from '../lease/release/stay-taken.js'
+import { endsWithHolder, keepTaken } from '../lease/adopt/export-and-adopt.js'
 import {
   callSettings,
   checkDuration,

@@ -1,5 +1,5 @@
 /** Closing a client: in order, and never under running code. */
-import { settlesWithin } from '../clock/with-timeout.js'
+import { settlesWithin } from '../clock/settles-within.js'
 import { LockError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { OpenLease } from '../lease/services.js'

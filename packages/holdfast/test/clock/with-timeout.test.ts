@@ -1,6 +1,7 @@
 /** Limits on the wait for an answer. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { settlesWithin, withTimeout } from '../../dist/clock/with-timeout.js'
+import { settlesWithin } from '../../dist/clock/settles-within.js'
+import { withTimeout } from '../../dist/clock/with-timeout.js'
 
 const late = (): Error => new Error('late')
 

@@ -6,12 +6,11 @@
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
-import type { Adoption, AdoptResult, Claim, Granted } from '../../store/contract.js'
+import type { Adoption, AdoptResult, Claim, Granted, Store } from '../../store/contract.js'
 import { Grant } from '../grant/grant.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'
 import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
-import { endsWithHolder } from '../release/stay-taken.js'
 import { isRetryable } from '../release/withdrawals.js'
 
 /** How long to pause before the verb is repeated, in milliseconds. */
@@ -91,6 +90,11 @@ export async function keepTaken(lease: Detachable, ms: number): Promise<void> {
     grant.extend(sentMs, runtime.clockOffsetMs(sentMs), true)
   }
   grant.keptUntilMs = runtime.clock.monotonicMs() + ms
+}
+
+/** Whether the store frees a lock when the process or the session of its holder ends. */
+export function endsWithHolder({ traits }: Store): boolean {
+  return traits.expiry === 'machine' || traits.expiry === 'session'
 }
 
 /**

@@ -5,10 +5,10 @@
  * time is compared with the deadline of then.
  */
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
-import { LeaseAtRiskError } from '../../errors.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import type { Runtime } from '../runtime/runtime.js'
+import { LeaseAtRiskError } from './at-risk-error.js'
 import type { HeldLease } from './held-lease.js'
 
 /**

@@ -1,12 +1,6 @@
 /** A lock that stays taken after its release, until its TTL ends it: `run(fn, { atLeastMs })`. */
-import type { Store } from '../../store/contract.js'
 import type { Grant } from '../grant/grant.js'
 import type { Runtime } from '../runtime/runtime.js'
-
-/** Whether the store frees a lock when the process or the session of its holder ends. */
-export function endsWithHolder({ traits }: Store): boolean {
-  return traits.expiry === 'machine' || traits.expiry === 'session'
-}
 
 /**
  * Leaves the lock taken until `grant.keptUntilMs`: shortens the TTL to what is left.

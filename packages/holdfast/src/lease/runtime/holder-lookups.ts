@@ -7,8 +7,6 @@ import { withTimeout } from '../../clock/with-timeout.js'
 import type { HolderInfo, Store } from '../../store/contract.js'
 import { withJson } from '../../store/with-json.js'
 
-/** A wait of this length is worth a request, in milliseconds. */
-export const LONG_WAIT_MS = 1000
 /** How long the caller waits for the answer, in milliseconds. */
 const ANSWER_WITHIN_MS = 250
 /** How long an answer serves further callers, in milliseconds: their timers fire one by one. */
@@ -27,26 +25,23 @@ export class HolderLookups {
     this.#clock = clock
   }
 
-  /** Resolves to the holders, or to none where the store does not say. Never rejects. */
+  /** Resolves to the holders. Rejects, or resolves to none, where the store does not say. */
   async of(lock: string): Promise<readonly HolderInfo[]> {
     const open = this.#open.get(lock)
     if (open) return open
     if (!this.#store.traits.inspect || this.#open.size >= MOST_LOCKS) return []
     const look = this.#look(lock)
     this.#open.set(lock, look)
-    void look.then(() => this.#clock.timer(TOGETHER_MS, () => this.#open.delete(lock), true))
+    const forget = (): void =>
+      void this.#clock.timer(TOGETHER_MS, () => this.#open.delete(lock), true)
+    look.then(forget, forget)
     return look
   }
 
   async #look(lock: string): Promise<readonly HolderInfo[]> {
-    try {
-      const asked = Promise.resolve(this.#store.inspect({ lock }))
-      const page = await withTimeout(asked, ANSWER_WITHIN_MS, late, { clock: this.#clock })
-      return page.locks[0]?.holders.map((holder) => withJson({ ...holder })) ?? []
-    } catch {
-      // The caller learns that its time is over in any case.
-      return []
-    }
+    const asked = Promise.resolve(this.#store.inspect({ lock }))
+    const page = await withTimeout(asked, ANSWER_WITHIN_MS, late, { clock: this.#clock })
+    return page.locks[0]?.holders.map((holder) => withJson({ ...holder })) ?? []
   }
 }
 

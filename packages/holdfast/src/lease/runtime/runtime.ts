@@ -5,11 +5,11 @@
 import { hostname } from 'node:os'
 import type { Clock, Random } from '../../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
-import type { Claim, LockKind, Owner, Store } from '../../store/contract.js'
+import type { Claim, HolderInfo, LockKind, Owner, Store } from '../../store/contract.js'
 import { clocksParted } from '../grant/deadline.js'
 import { DetectorLoader } from '../deadlock/detector-loader.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
-import { HolderLookups } from './holder-lookups.js'
+import type { HolderLookups } from './holder-lookups.js'
 import { LATE_AFTER_MS, OpenWaits } from './open-waits.js'
 
 /** The part of a claim that all claims of one lock object share. */
@@ -47,7 +47,6 @@ export class Runtime {
   /** How many claims were made: the order of the calls. */
   claims = 0
   readonly waits: OpenWaits
-  readonly holders: HolderLookups
   readonly deadlocks: DetectorLoader
   /** Whether `close` was called. */
   closed = false
@@ -57,6 +56,7 @@ export class Runtime {
   #offsetMs: number
   /** The distance between the clocks when it was last measured with care. */
   #measuredMs: number
+  #lookups: HolderLookups | undefined
 
   constructor(store: Store, { clock, random, label, deadlockCheckMs }: RuntimeOptions) {
     this.store = store
@@ -72,7 +72,6 @@ export class Runtime {
     const nowMs = clock.monotonicMs()
     this.#offsetMs = this.#measuredMs = clock.wallMs() - nowMs
     this.waits = new OpenWaits(clock)
-    this.holders = new HolderLookups(store, clock)
     this.deadlocks = new DetectorLoader(this, deadlockCheckMs)
   }
 
@@ -165,6 +164,18 @@ export class Runtime {
       `The ${this.store.name} store failed at ${verb} of "${lock}": ${reason}`,
       { lock, store: this.store.name, cause: error },
     )
+  }
+
+  /** Resolves to who holds a lock, or to none where the store does not say. Never rejects. */
+  async holdersOf(lock: string): Promise<readonly HolderInfo[]> {
+    try {
+      const { HolderLookups } = await import('./holder-lookups.js')
+      this.#lookups ??= new HolderLookups(this.store, this.clock)
+      return await this.#lookups.of(lock)
+    } catch {
+      // The caller learns that its time is over in any case.
+      return []
+    }
   }
 
   event(claim: ClaimName): LockEvent {

@@ -9,12 +9,14 @@ import { LockTimeoutError, LockUsageError } from '../../errors.js'
 import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import { onAbort } from '../../async/abort-listeners.js'
-import { LONG_WAIT_MS } from '../runtime/holder-lookups.js'
 import { checkWait, type WaitOptions } from '../../options/lock-options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from '../deadlock/wait-under-leases.js'
 import type { ClaimSource, OpenWait } from '../runtime/open-waits.js'
 import type { Runtime } from '../runtime/runtime.js'
+
+/** After a wait of this length the client looks for the holders, in milliseconds. */
+export const LONG_WAIT_MS = 1000
 
 /** How long a caller is prepared to wait. */
 export interface WaitLimits {
@@ -137,7 +139,7 @@ export class CallerWait<T> implements OpenWait {
   /** Ends the wait at its limit. After a long one its caller learns who held the lock. */
   private expire(waitMs: number): void {
     const { lock } = this
-    const { store, holders } = this.runtime
+    const { store } = this.runtime
     const { failure, unansweredSinceMs = Infinity } = this.source?.pending ?? {}
     // The claim of a caller that waited behind others of its client may have left a moment ago.
     const isAnswered = unansweredSinceMs - this.startedMs > waitMs / 2
@@ -146,7 +148,7 @@ export class CallerWait<T> implements OpenWait {
     else if (waitMs < LONG_WAIT_MS || !isAnswered)
       this.giveUp(new LockTimeoutError(waitMs, { lock, store: store.name, isAnswered }))
     else {
-      const timeout = holders.of(lock).then((found) => {
+      const timeout = this.runtime.holdersOf(lock).then((found) => {
         throw new LockTimeoutError(waitMs, { lock, store: store.name, holders: found })
       })
       this.serve(timeout)

@@ -1,6 +1,6 @@
 import { LockTimeoutError } from '../../errors.js'
-import { LONG_WAIT_MS } from '../runtime/holder-lookups.js'
 import type { Runtime } from '../runtime/runtime.js'
+import { LONG_WAIT_MS } from './caller-wait.js'
 
 /**
  * Returns the timeout of a call whose last attempt had only the rest of its time. That may have
@@ -14,6 +14,6 @@ export async function timeoutWithHolders(
   const { lock = '', store } = error
   const { isAnswered } = error
   const isUnasked = isAnswered && error.waitMs < LONG_WAIT_MS && waitMs >= LONG_WAIT_MS
-  const holders = isUnasked ? await runtime.holders.of(lock) : error.holders
+  const holders = isUnasked ? await runtime.holdersOf(lock) : error.holders
   return new LockTimeoutError(waitMs, { lock, store, holders, isAnswered, cause: error })
 }

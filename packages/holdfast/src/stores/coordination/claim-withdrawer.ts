@@ -7,7 +7,7 @@
  * be made at any later time. Then the claim is blocked in the service, which costs each attempt for
  * this lock a little for as long as the mark stays there.
  */
-import { settlesWithin } from '../../clock/with-timeout.js'
+import { settlesWithin } from '../../clock/settles-within.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { ServiceSession } from './service.js'

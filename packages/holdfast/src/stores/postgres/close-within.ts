@@ -1,5 +1,5 @@
 /** Closes connections that may not answer any more. */
-import { settlesWithin } from '../../clock/with-timeout.js'
+import { settlesWithin } from '../../clock/settles-within.js'
 
 /** How long closing may take, in milliseconds. */
 const CLOSE_LIMIT_MS = 200

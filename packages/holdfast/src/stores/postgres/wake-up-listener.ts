@@ -3,7 +3,7 @@
  * grants to one of its waiters sends a notification, which carries the grant.
  */
 import { systemRandom } from '../../clock/clock.js'
-import { settlesWithin } from '../../clock/with-timeout.js'
+import { settlesWithin } from '../../clock/settles-within.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
 import type { WakeUpEvents } from '../sql/database.js'

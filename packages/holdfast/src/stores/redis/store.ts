@@ -2,7 +2,7 @@
  * The Redis store: the grant rule in Lua, one script call for each tick (in a Cluster one for each
  * lock), grants pushed to waiters.
  */
-import { afterTickOf, atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
+import { atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
 import type { TickQueue } from '../../collections/tick-queue.js'
 import type { LockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
@@ -94,12 +94,13 @@ export class RedisStore implements Store {
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
       clock,
     )
+    const atTickEnd = atTickEndOf(clock)
     const settings = {
       prefix,
       oneLockACall: deployment.oneLockACall,
       publishTo: this.#inbox.subscriptions.publishTo,
-      atTickEnd: atTickEndOf(clock),
-      afterTick: afterTickOf(clock),
+      atTickEnd,
+      afterTick: clock.afterTick?.bind(clock) ?? atTickEnd,
     }
     const { send, sendReplicated } = deployment
     this.#requests = batchQueue({ ...settings, send })

@@ -9,7 +9,7 @@
  * Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), with the elapsed time
  * on the monotonic clock, and with tokens (`token-seal.ts`).
  */
-import { settlesWithin } from '../../clock/with-timeout.js'
+import { settlesWithin } from '../../clock/settles-within.js'
 import { LockUsageError } from '../../errors.js'
 import type { Adoption, AdoptResult, AttemptResult, Claim, Granted } from '../../store/contract.js'
 import { AdoptionRound, LOST } from './adoption-round.js'

@@ -1,7 +1,7 @@
 /** The requests that nodes have not answered, also those that no caller waits for any more. */
 import type { Clock } from '../../clock/clock.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
-import { settlesWithin } from '../../clock/with-timeout.js'
+import { settlesWithin } from '../../clock/settles-within.js'
 
 export class OpenRequests {
   readonly #open = new Set<Promise<unknown>>()

@@ -7,7 +7,7 @@
  * when a session is over, and reports it when the client asks to continue it.
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
-import { settlesWithin } from '../../clock/with-timeout.js'
+import { settlesWithin } from '../../clock/settles-within.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { Exactness, ServiceSession } from '../coordination/service.js'
 import type { Connection } from './connection.js'
