@@ -2,7 +2,6 @@
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
 import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
-import { announceGrant } from './runtime/announcements.js'
 import { hasContexts } from '../async/async-context.js'
 import type { Client } from './client.js'
 import { currentFrame } from './nesting/run-frames.js'
@@ -109,7 +108,8 @@ export class Acquirer {
     const limits = { waitMs: Infinity, outageMs: 0, signal }
     const wait = new CallerWait<HeldLease | undefined>(runtime, this.#template.lock, nowMs, limits)
     const take = (grant: Grant): HeldLease => {
-      announceGrant(runtime, grant, runtime.clock.monotonicMs() - nowMs)
+      const durationMs = runtime.clock.monotonicMs() - nowMs
+      runtime.announce('granted', grant.claim, { token: grant.token, durationMs })
       return this.#isShared
         ? cohorts
             .get(this.#queueKey, this.#template)

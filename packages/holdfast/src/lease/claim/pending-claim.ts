@@ -25,13 +25,12 @@ import {
 } from './claim-state.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { clocksParted } from '../grant/deadline.js'
-import { announceAttempt, announceQueued } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from '../grant/grant.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
 import { renewOnce } from '../renew/renew-once.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
-import type { SentAttempt } from '../runtime/sent-attempt.js'
+import { announceAnswer, type SentAttempt } from '../runtime/sent-attempt.js'
 import type { Services } from '../services.js'
 import { ClaimWakeUps } from '../wait/claim-wake-ups.js'
 import { isRetryable } from '../release/withdrawals.js'
@@ -180,7 +179,7 @@ export class PendingClaim implements Retryable, AwaitedClaim {
       answer.then(this.take.bind(this, sent), this.fail.bind(this, sent))
       return
     }
-    if (channels.attempted.hasSubscribers) announceAttempt(this.services.runtime, sent, answer)
+    if (channels.attempted.hasSubscribers) announceAnswer(this.services.runtime, sent, answer)
     // The answer may be about an earlier claim that was given up.
     if (this.state === ENDED || sent.claim.id !== this.claim.id) return
     if (this.log?.outage) this.services.retries.delete(this)
@@ -274,7 +273,7 @@ export class PendingClaim implements Retryable, AwaitedClaim {
 
   private queue(sent: SentAttempt, holderRemainingMs: number | undefined): void {
     const { runtime } = this.services
-    if (evidenceOf(this.state).name !== 'queued') announceQueued(runtime, sent.claim)
+    if (evidenceOf(this.state).name !== 'queued') runtime.announce('queued', sent.claim, {})
     const nowMs = runtime.clock.monotonicMs()
     this.state = afterWaiting(this.state, sent, nowMs, runtime.clockOffsetMs(nowMs))
     // A heartbeat that comes before that asks anyway: the timer would nearly always be cancelled.

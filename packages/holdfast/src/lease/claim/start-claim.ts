@@ -1,12 +1,12 @@
 /** Sends the first attempt of a claim. A free lock needs no more than that. */
 import type { AttemptResult } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
-import { announceAttempt } from '../runtime/announcements.js'
-import { channels } from '../runtime/events.js'
 import { Grant } from '../grant/grant.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { PendingClaim } from './pending-claim.js'
+import { channels } from '../runtime/events.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
+import { announceAnswer } from '../runtime/sent-attempt.js'
 import type { Services } from '../services.js'
 import { isRetryable } from '../release/withdrawals.js'
 
@@ -50,7 +50,7 @@ export function startClaim(
     // A store that answers at once may have ended the claim.
     return 'then' in answer || !pending.isOver ? pending : undefined
   }
-  if (channels.attempted.hasSubscribers) announceAttempt(runtime, sent, answer)
+  if (channels.attempted.hasSubscribers) announceAnswer(runtime, sent, answer)
   const { token, tokens, ttlMs } = answer
   return new Grant(claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
 }

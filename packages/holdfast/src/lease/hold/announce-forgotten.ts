@@ -1,6 +1,5 @@
 /** Announces a lease that user code has forgotten: an event, and the first time a warning. */
 import type { Grant } from '../grant/grant.js'
-import { publish } from '../runtime/events.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 let hasWarned = false
@@ -12,11 +11,8 @@ export function announceForgotten(
   nowMs: number,
   acquiredAt: string | undefined,
 ): void {
-  publish('forgotten', () => ({
-    ...runtime.event(claim),
-    durationMs: nowMs - grantedMs,
-    ...(acquiredAt && { acquiredAt }),
-  }))
+  const durationMs = nowMs - grantedMs
+  runtime.announce('forgotten', claim, { durationMs, ...(acquiredAt && { acquiredAt }) })
   if (hasWarned) return
   hasWarned = true
   process.emitWarning(

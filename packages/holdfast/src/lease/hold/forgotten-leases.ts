@@ -7,7 +7,6 @@
  * and changes nothing: collection says nothing about work that still runs.
  */
 import type { Place } from '../../collections/linked-set.js'
-import { announceLoss } from '../runtime/announcements.js'
 import type { Grant, GrantHolder } from '../grant/grant.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import type { OpenLease, Services } from '../services.js'
@@ -80,8 +79,8 @@ export class WeakLease implements GrantHolder, OpenLease {
     if (grant.holder !== this || grant.state !== 'held') return
     renewals.stopRenewing(grant)
     grant.state = 'overstayed'
-    const heldMs = runtime.clock.monotonicMs() - grant.grantedMs
-    announceLoss(runtime, grant.claim, 'max-hold', heldMs)
+    const durationMs = runtime.clock.monotonicMs() - grant.grantedMs
+    runtime.announce('lost', grant.claim, { reason: 'max-hold', durationMs })
   }
 
   onLoss(error: Parameters<GrantHolder['onLoss']>[0]): void {

@@ -7,7 +7,6 @@ import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
-import { announceLoss, announceRelease } from '../runtime/announcements.js'
 import { EndListeners } from './end-listeners.js'
 import { channels } from '../runtime/events.js'
 import type { Enterable } from '../nesting/run-frames.js'
@@ -218,8 +217,9 @@ export class Hold implements Forgettable, Enterable {
     if (outcome === 'lost' && !this.lost) this.noteLateLoss('expired', nowMs)
     if (!channels.released.hasSubscribers) return
     const { services, grant } = this
+    const durationMs = nowMs - this.startedMs
     const result = this.lost ? 'lost' : outcome
-    announceRelease(services.runtime, grant.claim, result, nowMs - this.startedMs)
+    services.runtime.announce('released', grant.claim, { outcome: result, durationMs })
   }
 
   /**
@@ -235,7 +235,8 @@ export class Hold implements Forgettable, Enterable {
 
   private announceLoss(reason: LossReason, nowMs: number): void {
     const { services, grant } = this
-    announceLoss(services.runtime, grant.claim, reason, nowMs - this.startedMs)
+    const durationMs = nowMs - this.startedMs
+    services.runtime.announce('lost', grant.claim, { reason, durationMs })
   }
 
   /** Ends the lease, since its grant is lost. */

@@ -20,7 +20,6 @@ import type { AttemptTerms, ClaimListener, ClaimTerms } from '../claim/claim-ter
 import { Grant } from '../grant/grant.js'
 import { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
-import { announceGrant } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
@@ -174,7 +173,9 @@ export class ClaimPerCallerQueue {
     const { runtime, renewals } = this.#services
     const nowMs = runtime.clock.monotonicMs()
     renewals.add(grant)
-    if (channels.granted.hasSubscribers) announceGrant(runtime, grant, nowMs - wait.startedMs)
+    const { claim, token } = grant
+    if (channels.granted.hasSubscribers)
+      runtime.announce('granted', claim, { token, durationMs: nowMs - wait.startedMs })
     wait.serve(new HeldLease(this.#services, grant, nowMs, wait.maxHoldMs, this.#returner))
   }
 

@@ -10,7 +10,6 @@ import type { Timer } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { AttemptOptions } from '../../store/contract.js'
-import { announceGrant } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import { startClaim } from '../claim/start-claim.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
@@ -85,7 +84,8 @@ export class CohortQueue
     if (!this.#pending && !this.#grant) {
       const found = startClaim(this.#services, this.#template, this, this)
       if (found instanceof Grant) {
-        if (channels.granted.hasSubscribers) announceGrant(runtime, found, 0)
+        if (channels.granted.hasSubscribers)
+          runtime.announce('granted', found.claim, { token: found.token, durationMs: 0 })
         return this.startLease(found, nowMs, maxHoldMs)
       }
       this.#pending = found
@@ -136,7 +136,9 @@ export class CohortQueue
     const wait = place.value
     const nowMs = runtime.clock.monotonicMs()
     const lease = this.startLease(grant, nowMs, wait.maxHoldMs)
-    if (channels.granted.hasSubscribers) announceGrant(runtime, grant, nowMs - wait.startedMs)
+    const { claim, token } = grant
+    if (channels.granted.hasSubscribers)
+      runtime.announce('granted', claim, { token, durationMs: nowMs - wait.startedMs })
     wait.serve(lease)
     if (this.#waits.size > 0) this.#updateKeepAlive()
   }

@@ -3,7 +3,6 @@
  * without a call to the store. Each has a token of its own, from the block that the grant reserved.
  */
 import { invariant } from '../../invariant.js'
-import { announceHandOff } from '../runtime/announcements.js'
 import { channels } from '../runtime/events.js'
 import type { Grant } from '../grant/grant.js'
 import { HeldLease } from '../hold/held-lease.js'
@@ -45,8 +44,10 @@ export function handOff(
   invariant(grant.handOffs < grant.tokens, 'each lease has a token of its own', grant.claim.lock)
   grant.token += 1n
   const lease = new HeldLease(services, grant, nowMs, wait.maxHoldMs, returner)
-  if (channels['handed-off'].hasSubscribers)
-    announceHandOff(services.runtime, grant.claim, lease.token, nowMs - wait.startedMs)
+  if (channels['handed-off'].hasSubscribers) {
+    const handed = { token: lease.token, durationMs: nowMs - wait.startedMs }
+    services.runtime.announce('handed-off', grant.claim, handed)
+  }
   wait.serve(lease)
 }
 

@@ -2,7 +2,6 @@
 import { LockLostError, type LossReason } from '../../errors.js'
 import type { Grant } from '../grant/grant.js'
 import type { Withdrawals } from '../release/withdrawals.js'
-import { announceLoss } from '../runtime/announcements.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /**
@@ -21,7 +20,8 @@ export function endLost(
   const { claim } = grant
   if (reason !== 'stolen') withdrawals.inBackground(claim)
   const { store, clock } = runtime
-  if (!wasAnnounced) announceLoss(runtime, claim, reason, clock.monotonicMs() - grant.grantedMs)
+  const durationMs = clock.monotonicMs() - grant.grantedMs
+  if (!wasAnnounced) runtime.announce('lost', claim, { reason, durationMs })
   grant.holder?.onLoss(
     new LockLostError(reason, { lock: claim.lock, store: store.name, stealReason }),
   )

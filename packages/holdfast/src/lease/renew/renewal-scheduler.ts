@@ -14,8 +14,6 @@ import { isPromise } from '../../store/maybe-promise.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { outsideContext } from '../../async/async-context.js'
 import { ANNOUNCE_EARLY_MS, marginMs } from '../grant/deadline.js'
-import { announceRenewal, announceUnknownRenewal } from '../runtime/announcements.js'
-import { channels } from '../runtime/events.js'
 import type { Grant } from '../grant/grant.js'
 import { RenewalLane } from '../grant/renewal-lane.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -256,24 +254,23 @@ export class RenewalScheduler {
   }
 
   #takeResult(grant: Grant, result: RenewResult, sent: SentRenewal): void {
-    const { clock } = this.#runtime
     if (result.outcome === 'lost') {
       this.lose(grant, result.reason, result.reason === 'stolen' ? result.stealReason : undefined)
       return
     }
+    const nowMs = this.#runtime.clock.monotonicMs()
     if (result.outcome === 'renewed') {
       // A fixed lease keeps its end when only the clocks were in doubt.
       grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
       this.remove(grant)
       this.add(grant)
-      if (grant.isAtRisk) noteSafe(this.#runtime, grant, clock.monotonicMs())
-      if (channels.renewed.hasSubscribers)
-        announceRenewal(this.#runtime, grant.claim, clock.monotonicMs() - sent.sentMs)
+      if (grant.isAtRisk) noteSafe(this.#runtime, grant, nowMs)
+      this.#runtime.announce('renewed', grant.claim, { durationMs: nowMs - sent.sentMs })
       return
     }
-    announceUnknownRenewal(this.#runtime, grant.claim, result.cause)
+    this.#runtime.announce('renewal-unknown', grant.claim, { error: result.cause })
     const retryMs = this.#runtime.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
-    grant.retryAtMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
+    grant.retryAtMs = nowMs + Math.min(1000, Math.max(10, retryMs))
     grant.unanswered ??= this.#unanswered.add(grant)
     this.#wakeBy(grant.retryAtMs)
   }

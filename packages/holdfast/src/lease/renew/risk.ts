@@ -4,7 +4,6 @@
  */
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
-import { announceRisk, announceSafe } from '../runtime/announcements.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** Returns when an unanswered renewal becomes a risk that is not announced yet. */
@@ -17,11 +16,11 @@ export function noteRisk(runtime: Runtime, grant: Grant, nowMs: number): void {
   const remainingMs = grant.deadlineMs - nowMs
   if (remainingMs <= ANNOUNCE_EARLY_MS) return
   grant.isAtRisk = true
-  announceRisk(runtime, grant.claim, remainingMs)
+  runtime.announce('at-risk', grant.claim, { remainingMs })
 }
 
 /** Ends the risk: a renewal got through. */
 export function noteSafe(runtime: Runtime, grant: Grant, nowMs: number): void {
   grant.isAtRisk = false
-  announceSafe(runtime, grant.claim, grant.deadlineMs - nowMs)
+  runtime.announce('safe', grant.claim, { remainingMs: grant.deadlineMs - nowMs })
 }

@@ -88,17 +88,15 @@ export const EVENT_NAMES: readonly LockEventName[] = [
   'error',
 ]
 
-/** Frequent publishers read `hasSubscribers` first, so that they need not make a closure. */
+/** Frequent publishers read `hasSubscribers` first, so that they need not make the fields. */
 export const channels = Object.fromEntries(
   EVENT_NAMES.map((name) => [name, channel(channelName(name))]),
 ) as Readonly<Record<LockEventName, Channel>>
 
 /**
- * Publishes an event if its channel has subscribers. They run outside the current async context, so
- * they cannot re-enter its locks. Node reports a subscriber that throws, and the caller does not
- * see it.
+ * Publishes an event. Subscribers run outside the current async context, so they cannot re-enter
+ * its locks. Node reports a subscriber that throws, and the caller does not see it.
  */
-export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
-  const target = channels[event]
-  if (target.hasSubscribers) detached(() => target.publish(withJson(message())))
+export function publish<N extends LockEventName>(event: N, message: LockEvents[N]): void {
+  detached(() => channels[event].publish(withJson(message)))
 }

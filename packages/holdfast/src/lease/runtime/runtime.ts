@@ -8,7 +8,7 @@ import { isLockError, LockUsageError, StoreUnavailableError, type LockError } fr
 import type { Claim, HolderInfo, LockKind, Owner, Store } from '../../store/contract.js'
 import { clocksParted } from '../grant/deadline.js'
 import { DetectorLoader } from '../deadlock/detector-loader.js'
-import { publish, type LockEvent, type LockEvents } from './events.js'
+import { channels, publish, type LockEvent, type LockEventName, type LockEvents } from './events.js'
 import type { HolderLookups } from './holder-lookups.js'
 import { LATE_AFTER_MS, OpenWaits } from './open-waits.js'
 
@@ -178,17 +178,20 @@ export class Runtime {
     }
   }
 
-  event(claim: ClaimName): LockEvent {
-    return {
-      lock: claim.lock,
-      store: this.store.name,
-      clientId: this.owner.clientId,
-      claimId: claim.id,
-    }
+  /** Publishes what happened to a claim, or to its grant, if the event has subscribers. */
+  announce<N extends LockEventName>(
+    event: N,
+    { lock, id: claimId }: ClaimName,
+    fields: Omit<LockEvents[N], keyof LockEvent>,
+  ): void {
+    if (!channels[event].hasSubscribers) return
+    const { store, owner } = this
+    const message = { lock, store: store.name, clientId: owner.clientId, claimId, ...fields }
+    publish(event, message as unknown as LockEvents[N])
   }
 
   /** Publishes a failure in the background: no caller waits for it. */
   report(claim: ClaimName, during: LockEvents['error']['during'], error: unknown): void {
-    publish('error', () => ({ ...this.event(claim), during, error }))
+    this.announce('error', claim, { during, error })
   }
 }

@@ -8,7 +8,7 @@ import type { LockError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
 import { LATE_AFTER_MS } from '../runtime/open-waits.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { channels, publish } from '../runtime/events.js'
+import { channels } from '../runtime/events.js'
 import { LONGEST_PAUSE_MS } from './retry-rounds.js'
 
 /** A caller that does not say how long it waits gives up after so long an outage. */
@@ -54,8 +54,9 @@ export class Outage {
     if (this.#announced || this.#silentMs < LATE_AFTER_MS) return
     this.#announced = true
     const durationMs = this.#silentMs
-    publish('store-unavailable', () => ({ ...this.#runtime.event(claim), error, durationMs }))
+    this.#runtime.announce('store-unavailable', claim, { error, durationMs })
   }
+
   /** Once for each process, for users who forgot to start the server. */
   #warn({ lock }: Claim): void {
     if (hasWarned || channels['store-unavailable'].hasSubscribers) return
