@@ -19,7 +19,7 @@ import {
 import { describe } from '../options/describe.js'
 import { checkKeys, checkNoOptions } from '../options/known-keys.js'
 import type { Lease } from '../lease/hold/lease.js'
-import type { HolderInfo, LockInfo, StealResult, Store } from '../store/contract.js'
+import type { LockInfo, StealResult, Store } from '../store/contract.js'
 import { shownAs } from '../store/with-json.js'
 import { checkName, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
@@ -35,6 +35,7 @@ import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
 import { semaphore, type Semaphore, type SemaphoreOptions } from './semaphore.js'
 import { singleFlight, type SingleFlight } from './single-flight.js'
 import type { StealLockOptions } from './steal.js'
+import type { storeCalls } from './store-calls.js'
 import { striped, type StripedLock, type StripedOptions } from './striped.js'
 
 /** Locks over one store. */
@@ -126,6 +127,9 @@ export interface Locks extends AsyncDisposable {
 /** Gives the full name of a lock, namespace included. */
 type Named = (name: unknown) => string
 
+/** Loads the calls about any lock. */
+type Calls = () => Promise<ReturnType<typeof storeCalls>>
+
 /**
  * Makes a client of a store.
  * @throws LockUsageError when an option makes no sense.
@@ -139,12 +143,14 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
   useStore(store)
   const named: Named = (name) => fullName(namespace, name)
+  const calls: Calls = async () =>
+    (await import('./store-calls.js')).storeCalls(client, namespace, named)
   const { clientId } = client.runtime.owner
   const members: Locks = {
     store,
     clientId,
-    ...kindsOfLocks(client, named),
-    ...storeCalls(client, namespace, named),
+    ...kindsOfLocks(client, named, calls),
+    ...laterCalls(client, calls),
     ...contextCalls(client, named),
     close: (how) => closeClient(client, how),
     [Symbol.asyncDispose]: () => closeClient(client),
@@ -154,12 +160,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
 }
 
 /** The locks, and what is made of them. */
-function kindsOfLocks(client: Client, named: Named) {
-  async function holders(lock: string): Promise<readonly HolderInfo[]> {
-    const { findLock } = await import('./look-up.js')
-    return (await findLock(client.runtime.store, lock))?.holders ?? []
-  }
-
+function kindsOfLocks(client: Client, named: Named, calls: Calls) {
   return {
     mutex: (name, lock) => mutex(client, named(name), lock),
     readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
@@ -171,42 +172,22 @@ function kindsOfLocks(client: Client, named: Named) {
     striped: (name, lock) => striped(client, named(name), lock),
     election(name, lock) {
       const full = named(name)
-      return new LockElection(client, mutex(client, full, lock, 'election'), () => holders(full))
+      const holders = async () => (await calls()).holders(full)
+      return new LockElection(client, mutex(client, full, lock, 'election'), holders)
     },
     singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock, 'singleFlight')),
-    async oncePerTick(name, work, options) {
-      const { oncePerTick } = await import('./once-per-tick.js')
-      const full = named(name)
-      return oncePerTick(client, full, () => holders(full), work, options)
-    },
   } satisfies Partial<Locks>
 }
 
 /** What a client asks of the store about any lock, and transactions. */
-function storeCalls(client: Client, namespace: string, named: Named) {
+function laterCalls(client: Client, calls: Calls) {
   return {
-    async inspect(options) {
-      const { inspectLocks } = await import('./look-up.js')
-      return inspectLocks(client, namespace, options)
-    },
-    async ping(options) {
-      const { pingStore } = await import('./look-up.js')
-      return pingStore(client, named('ping'), options)
-    },
-    async steal(name, options) {
-      const { steal } = await import('./steal.js')
-      return steal(client, named(name), options)
-    },
-    async renewHandle(handle, extra?: unknown) {
-      checkNoOptions('renewHandle', extra)
-      const { renewHandle } = await import('../lease/adopt/export-and-adopt.js')
-      return renewHandle(client, handle)
-    },
-    async releaseHandle(handle, extra?: unknown) {
-      checkNoOptions('releaseHandle', extra)
-      const { releaseHandle } = await import('../lease/adopt/export-and-adopt.js')
-      return releaseHandle(client, handle)
-    },
+    inspect: async (options) => (await calls()).inspect(options),
+    ping: async (options) => (await calls()).ping(options),
+    steal: async (name, options) => (await calls()).steal(name, options),
+    renewHandle: async (handle, extra?: unknown) => (await calls()).renewHandle(handle, extra),
+    releaseHandle: async (handle, extra?: unknown) => (await calls()).releaseHandle(handle, extra),
+    oncePerTick: async (name, work, options) => (await calls()).oncePerTick(name, work, options),
     async transaction(lock, db, work, how) {
       const { transaction } = await import('../transaction/transaction.js')
       return transaction(client.runtime.store, lock, db, work, how)

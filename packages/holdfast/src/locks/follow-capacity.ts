@@ -1,9 +1,10 @@
 /** Repeats a call with the number of permits in force: see following-lock.ts. */
 import { LockTimeoutError, LockUsageError } from '../errors.js'
-import type { ClaimTemplate, Runtime } from '../lease/runtime/runtime.js'
+import type { HeldLease } from '../lease/hold/held-lease.js'
+import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { timeoutWithHolders } from '../lease/wait/timeout-with-holders.js'
-import type { AcquireOptions } from '../options/lock-options.js'
-import type { BasicLock } from './lock.js'
+import type { AcquireOptions, RunOptions } from '../options/lock-options.js'
+import { BasicLock } from './lock.js'
 
 /** How often one call follows: another client may change the capacity between two attempts. */
 const FOLLOWS = 8
@@ -11,32 +12,38 @@ const FOLLOWS = 8
 /** A call of a lock. */
 export type Use<T, O> = (lock: BasicLock, options: O | undefined) => Promise<T>
 
-interface Followed {
-  readonly runtime: Runtime
-  readonly template: ClaimTemplate
-  readonly makeLock: (capacity: number) => BasicLock
-}
-
-/** The call that is repeated. */
-interface Terms<O> {
-  readonly options: O | undefined
-  readonly waitMs: number
-  readonly mayFollow: () => boolean
+/** Runs `work` once. A call that has begun it does not follow. */
+export function runFollowing<T>(
+  lock: BasicLock,
+  work: (lease: HeldLease) => T | PromiseLike<T>,
+  options: RunOptions | undefined,
+): Promise<T> {
+  let hasBegun = false
+  const begin = (lease: HeldLease): T | PromiseLike<T> => {
+    hasBegun = true
+    return work(lease)
+  }
+  const checked = typeof work === 'function' ? begin : work
+  const use: Use<T, RunOptions> = (one, rest) => one.run(checked, rest)
+  return follow(lock, options, use, undefined, () => !hasBegun)
 }
 
 /** Asks with the lock's own capacity first, and then with the one that the refusal names. */
 export async function follow<T, O extends AcquireOptions>(
-  { runtime, template, makeLock }: Followed,
+  { client, template, settings }: BasicLock,
+  options: O | undefined,
   use: Use<T, O>,
-  { options, waitMs, mayFollow }: Terms<O>,
+  waitMs = options?.waitMs ?? client.waitLimits.waitMs,
+  mayFollow = (): boolean => true,
 ): Promise<T> {
+  const { runtime } = client
   const { clock } = runtime
   const startedMs = clock.monotonicMs()
   let { capacity } = template
   let rest = options
   for (let follows = 0; ; follows += 1) {
     try {
-      return await use(makeLock(capacity), rest)
+      return await use(new BasicLock(client, { ...template, capacity }, settings), rest)
     } catch (error) {
       if (error instanceof LockTimeoutError && follows > 0 && mayFollow())
         throw await timeoutWithHolders(runtime, waitMs, error)

@@ -3,7 +3,7 @@ import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
-import { noteCaller } from '../lease/hold/forgotten-leases.js'
+import { noteCaller } from '../lease/hold/note-caller.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
 import type { AwaitedClaim } from '../lease/runtime/open-waits.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
@@ -72,6 +72,11 @@ export class BasicLock implements Lockable<HeldLease> {
   /** @internal */
   get client(): Client {
     return this.#client
+  }
+
+  /** @internal */
+  get template(): ClaimTemplate {
+    return this.#template
   }
 
   /** @internal */

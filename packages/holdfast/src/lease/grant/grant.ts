@@ -112,7 +112,7 @@ export class Grant implements LaneMember<Grant> {
   openRenewals = 0
   isAtRisk = false
   /** The TTL that a holder chose with `renew`. */
-  #ownTtl: OwnTtl | undefined
+  ownTtl: OwnTtl | undefined
   #offsetMs: number
 
   /** @param renews whether it is renewed for as long as it is held */
@@ -155,22 +155,7 @@ export class Grant implements LaneMember<Grant> {
 
   /** The TTL that the next renewal asks for. */
   get askedTtlMs(): number {
-    return this.#ownTtl?.askedMs ?? this.claim.ttlMs
-  }
-
-  /**
-   * Changes the TTL from the next renewal on. A shorter one lowers the deadline at once: the
-   * renewal may take effect without an answer.
-   */
-  changeTtl(ttlMs: number, nowMs: number): void {
-    const trustedMs = this.#ownTtl?.trustedMs ?? this.claim.ttlMs
-    const isCertain = this.openRenewals === 0
-    this.#ownTtl = { askedMs: ttlMs, trustedMs: isCertain ? ttlMs : Math.min(ttlMs, trustedMs) }
-    this.deadlineMs = Math.min(this.deadlineMs, deadlineFrom(nowMs, ttlMs))
-    this.ttlMs = Math.min(this.ttlMs, ttlMs)
-    this.storeOnly ??= 'another-ttl'
-    // The tombstone of the claim lasts as long as its longest lease.
-    if (ttlMs > this.claim.ttlMs) this.claim = { ...this.claim, ttlMs }
+    return this.ownTtl?.askedMs ?? this.claim.ttlMs
   }
 
   /**
@@ -178,7 +163,7 @@ export class Grant implements LaneMember<Grant> {
    * @param isWhole whether the TTL started again; otherwise the renewal only confirms the clocks
    */
   extend(sentMs: number, offsetMs: number, isWhole: boolean): void {
-    const own = this.#ownTtl
+    const own = this.ownTtl
     const ttlMs = own?.trustedMs ?? this.claim.ttlMs
     this.openRenewals -= 1
     invariant(
@@ -202,7 +187,7 @@ export class Grant implements LaneMember<Grant> {
   /** Returns the claim as it is renewed: with the number of callers that wait behind it now. */
   renewal(): Renewal {
     this.claim = withLocalWaiters(this.claim, this.queue?.size ?? 0)
-    return this.#ownTtl ? { ...this.claim, ttlMs: this.#ownTtl.askedMs } : this.claim
+    return this.ownTtl ? { ...this.claim, ttlMs: this.ownTtl.askedMs } : this.claim
   }
 
   /**

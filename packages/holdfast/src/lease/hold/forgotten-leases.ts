@@ -9,6 +9,7 @@
 import type { Place } from '../../collections/linked-set.js'
 import type { Grant, GrantHolder } from '../grant/grant.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
+import type { Runtime } from '../runtime/runtime.js'
 import type { OpenLease, Services } from '../services.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
@@ -48,7 +49,8 @@ export class WeakLease implements GrantHolder, OpenLease {
     this.#services = services
     this.#grant = grant
     this.#returner = returner
-    this.#acquiredAt = lease.acquiredAt
+    // Without the first line of the stack, which names an error.
+    this.#acquiredAt = lease.acquiredAt?.replace(/^[^]*?\n(?= +at )/, '')
     this.place = services.leases.add(this)
     registry ??= new FinalizationRegistry((forgotten) => forgotten.#announce())
     registry.register(lease, this)
@@ -133,32 +135,29 @@ export class WeakLease implements GrantHolder, OpenLease {
     const { runtime } = this.#services
     const nowMs = runtime.clock.monotonicMs()
     if (holder !== this || state !== 'held' || nowMs >= Math.min(deadlineMs, this.endsMs)) return
-    void this.#announceForgotten(nowMs)
-  }
-
-  async #announceForgotten(nowMs: number): Promise<void> {
-    const { runtime } = this.#services
-    try {
-      const { announceForgotten } = await import('./announce-forgotten.js')
-      announceForgotten(runtime, this.#grant, nowMs, this.#acquiredAt)
-    } catch (error) {
-      runtime.report(this.#grant.claim, 'watch', error)
-    }
+    announceForgotten(runtime, this.#grant, nowMs, this.#acquiredAt)
   }
 }
 
+let hasWarned = false
+
 /**
- * Notes in a lease where it was acquired.
- * @param call the method of `lock` that user code called; the stack begins with its caller
+ * Announces a forgotten lease: an event, and the first time a warning.
+ * @param acquiredAt where it was acquired, if the client traces that
  */
-export async function noteCaller<T extends { acquiredAt: string | undefined } | undefined>(
-  lease: T | Promise<T>,
-  lock: object,
-  call: string,
-): Promise<T> {
-  const place = { stack: '' }
-  Error.captureStackTrace(place, Reflect.get(lock, call) as () => unknown)
-  const acquired = await lease
-  if (acquired) acquired.acquiredAt = place.stack.replace(/^[^]*?\n(?= +at )/, '')
-  return acquired
+function announceForgotten(
+  runtime: Runtime,
+  { claim, grantedMs, renewing }: Grant,
+  nowMs: number,
+  acquiredAt: string | undefined,
+): void {
+  const durationMs = nowMs - grantedMs
+  runtime.announce('forgotten', claim, { durationMs, ...(acquiredAt && { acquiredAt }) })
+  if (hasWarned) return
+  hasWarned = true
+  process.emitWarning(
+    `The lease on "${claim.lock}" (claim ${claim.id}) was garbage-collected while it was held, and ${renewing === 'regular' ? 'is still renewed' : 'keeps the lock until it ends'}. ` +
+      `Release it, or use run. ${acquiredAt ?? 'traceAcquires: true shows where it was acquired.'}`,
+    { type: 'HoldfastWarning', code: 'LEASE_FORGOTTEN' },
+  )
 }

@@ -1,6 +1,6 @@
 /** What a holder asks of its lease: another TTL, time that remains, a downgrade. */
 import { LockUsageError, StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
-import { marginMs } from '../grant/deadline.js'
+import { deadlineFrom, marginMs } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import type { HeldLease } from './held-lease.js'
 import type { RenewOptions } from './lease.js'
@@ -34,8 +34,20 @@ export function changeTtl(lease: HeldLease, options: RenewOptions): void {
       { lock },
     )
   }
-  grant.changeTtl(ttlMs, clock.monotonicMs())
+  replaceTtl(grant, ttlMs, clock.monotonicMs())
   lease.watchEnd()
+}
+
+/** A shorter one lowers the deadline at once: the renewal may take effect without an answer. */
+function replaceTtl(grant: Grant, ttlMs: number, nowMs: number): void {
+  const trustedMs = grant.ownTtl?.trustedMs ?? grant.claim.ttlMs
+  const isCertain = grant.openRenewals === 0
+  grant.ownTtl = { askedMs: ttlMs, trustedMs: isCertain ? ttlMs : Math.min(ttlMs, trustedMs) }
+  grant.deadlineMs = Math.min(grant.deadlineMs, deadlineFrom(nowMs, ttlMs))
+  grant.ttlMs = Math.min(grant.ttlMs, ttlMs)
+  grant.storeOnly ??= 'another-ttl'
+  // The tombstone of the claim lasts as long as its longest lease.
+  if (ttlMs > grant.claim.ttlMs) grant.claim = { ...grant.claim, ttlMs }
 }
 
 /**

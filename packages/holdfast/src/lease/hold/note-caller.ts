@@ -1,0 +1,15 @@
+/**
+ * Notes in a lease where it was acquired.
+ * @param call the method of `lock` that user code called; the stack begins with its caller
+ */
+export async function noteCaller<T extends { acquiredAt: string | undefined } | undefined>(
+  lease: T | Promise<T>,
+  lock: object,
+  call: string,
+): Promise<T> {
+  const place = { stack: '' }
+  Error.captureStackTrace(place, Reflect.get(lock, call) as () => unknown)
+  const acquired = await lease
+  if (acquired) acquired.acquiredAt = place.stack
+  return acquired
+}
