@@ -33,17 +33,17 @@ export class LockTimeoutError extends LockError {
   /** @internal */
   static override readonly name: string = 'LockTimeoutError'
   /** How long the caller was prepared to wait, in milliseconds. */
-  readonly waitMs: number
+  declare readonly waitMs: number
   /**
    * Who held the lock when a wait of a second or longer ended. Empty after a shorter wait, and
    * where the store did not say within 250 ms.
    */
-  readonly holders: readonly LockHolder[]
+  declare readonly holders: readonly LockHolder[]
   /**
    * Whether the store has answered. With false it is unknown whether the lock is busy: no answer
    * came, for half of the wait at least.
    */
-  readonly isAnswered: boolean
+  declare readonly isAnswered: boolean
 
   constructor(
     waitMs: number,
@@ -108,7 +108,7 @@ export function programText({ host, pid, label }: Program): string {
 export class LockQueueFullError extends LockError {
   /** @internal */
   static override readonly name: string = 'LockQueueFullError'
-  readonly maxWaiters: number
+  declare readonly maxWaiters: number
 
   constructor(maxWaiters: number, details: LockErrorDetails & { lock: string }) {
     super(
@@ -143,9 +143,9 @@ const LOSS_TEXT: Record<LossReason, string> = {
 export class LockLostError extends LockError {
   /** @internal */
   static override readonly name: string = 'LockLostError'
-  readonly reason: LossReason
+  declare readonly reason: LossReason
   /** Who stole the lock and why, where that was said. */
-  readonly stealReason: string | undefined
+  declare readonly stealReason: string | undefined
 
   constructor(
     reason: LossReason,

@@ -25,7 +25,6 @@ import type { AwaitedClaim } from './runtime/open-waits.js'
 import { runAndRelease } from './hold/run-and-release.js'
 import type { ClaimTemplate } from './runtime/runtime.js'
 import { startClaim } from './claim/start-claim.js'
-import { timeoutWithHolders } from './wait/timeout-with-holders.js'
 import { limitsOf, STILL_BUSY, CallerWait, type WaitLimits } from './wait/caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
@@ -203,7 +202,9 @@ export class Acquirer {
    */
   async #abortsEarly(lease: HeldLease): Promise<boolean> {
     const { abortBeforeMs } = this.#settings
-    if (abortBeforeMs === 0 || (await lease.abortBefore(abortBeforeMs))) return true
+    if (abortBeforeMs === 0) return true
+    const { abortBefore } = await import('./hold/early-abort.js')
+    if (await abortBefore(lease, abortBeforeMs)) return true
     const { runtime } = this.#client
     if (runtime.closed) throw runtime.closedError(this.#template.lock)
     return false
@@ -239,6 +240,7 @@ export class Acquirer {
       return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error
+      const { timeoutWithHolders } = await import('./wait/timeout-with-holders.js')
       throw await timeoutWithHolders(this.#client.runtime, waitMs, error)
     }
   }

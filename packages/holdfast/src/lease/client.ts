@@ -30,22 +30,25 @@ import { WaiterLimit } from './wait/waiter-limit.js'
 import { Withdrawals } from './release/withdrawals.js'
 
 export class Client implements Services {
-  readonly settings: LockSettings
+  // The constructor sets these fields. A field that is only declared takes no code.
+  declare readonly settings: LockSettings
   /** Whether leases remember where they were acquired. */
-  readonly tracesAcquires: boolean
+  declare readonly tracesAcquires: boolean
   /** The limits of a caller without options. */
-  readonly waitLimits: WaitLimits
-  readonly runtime: Runtime
-  readonly heartbeats: Heartbeats
-  readonly retries: RetryRounds
-  readonly withdrawals: Withdrawals
-  readonly releases: OpenReleases
-  readonly renewals: RenewalScheduler
+  declare readonly waitLimits: WaitLimits
+  declare readonly runtime: Runtime
+  declare readonly heartbeats: Heartbeats
+  declare readonly retries: RetryRounds
+  declare readonly withdrawals: Withdrawals
+  declare readonly releases: OpenReleases
+  declare readonly renewals: RenewalScheduler
   readonly leases = new LinkedSet<OpenLease>()
-  readonly waiters: WaiterLimit
-  readonly cohorts: QueueRegistry<CohortQueue>
-  readonly fifoQueues: QueueRegistry<StoreOrderQueue>
-  readonly noHandOffQueues: Readonly<Record<'renewed' | 'fixed', QueueRegistry<NoHandOffQueue>>>
+  declare readonly waiters: WaiterLimit
+  declare readonly cohorts: QueueRegistry<CohortQueue>
+  declare readonly fifoQueues: QueueRegistry<StoreOrderQueue>
+  declare readonly noHandOffQueues: Readonly<
+    Record<'renewed' | 'fixed', QueueRegistry<NoHandOffQueue>>
+  >
 
   /** @throws LockUsageError when an option makes no sense. */
   constructor(store: Store, options: LocksOptions) {

@@ -4,18 +4,14 @@
  * A caller that has waited for the lock reads again, since the holder before it has probably
  * written the value.
  */
-import { LockUsageError } from '../errors.js'
 import type { Lease } from '../lease/hold/lease.js'
-import { checkKeys, type KnownKeys } from '../options/known-keys.js'
-import { ACQUIRE_KEYS, type AcquireOptions } from '../options/lock-options.js'
+import type { AcquireOptions } from '../options/lock-options.js'
 import type { Lockable } from './lock.js'
 
 export interface SingleFlightOptions<T> extends AcquireOptions {
   /** Reads the value where it is kept; undefined or null when it is missing. */
   readonly read: () => T | undefined | null | PromiseLike<T | undefined | null>
 }
-
-const SINGLE_FLIGHT_KEYS: KnownKeys<SingleFlightOptions<unknown>> = { read: 1, ...ACQUIRE_KEYS }
 
 export interface SingleFlight {
   readonly name: string
@@ -30,22 +26,6 @@ export interface SingleFlight {
 export function singleFlight(lock: Lockable): SingleFlight {
   return {
     name: lock.name,
-    async run(load, options) {
-      if (typeof options?.read !== 'function' || typeof load !== 'function') {
-        throw new LockUsageError(
-          `singleFlight "${lock.name}" needs run(load, { read }) with two functions.`,
-          {
-            lock: lock.name,
-          },
-        )
-      }
-      checkKeys('run of singleFlight', options, SINGLE_FLIGHT_KEYS, { lock: lock.name })
-      const { read, ...wait } = options
-      const early = await read()
-      if (early !== undefined && early !== null) return early
-      // `load` starts through `lease.run`, which looks at the lease again: the second `read` takes
-      // time.
-      return lock.run(async (lease) => (await read()) ?? (await lease.run(load)), wait)
-    },
+    run: async (load, options) => (await import('./load-once.js')).loadOnce(lock, load, options),
   }
 }

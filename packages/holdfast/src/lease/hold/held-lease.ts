@@ -25,11 +25,6 @@ export class HeldLease extends Hold implements WriteLease {
     this.assertNotOver()
   }
 
-  /** See `abortBefore`. */
-  async abortBefore(ms: number): Promise<boolean> {
-    return (await import('./early-abort.js')).abortBefore(this, ms)
-  }
-
   async ensure(ms: number, extra?: unknown): Promise<void> {
     return (await import('./lease-terms.js')).ensureLasts(this, ms, extra)
   }
