@@ -29,7 +29,6 @@ const FEATURES = {
   'advice on misspelt options': /unknown-key-advice\.js$/,
   'runs inside of runs': /reentrancy\.js$/,
   semaphores: /locks\/semaphore\.js$/,
-  'forgotten leases': /forgotten-leases\.js$/,
   withdrawals: /release\/withdrawals\.js$/,
   'elections, without their candidates': /lock-election\.js$/,
   'striped locks': /striped\.js$/,
