@@ -3,10 +3,16 @@ import type { Client } from '../lease/client.js'
 import { releaseHandle, renewHandle } from '../lease/adopt/export-and-adopt.js'
 import { checkNoOptions } from '../options/known-keys.js'
 import type { HolderInfo } from '../store/contract.js'
-import type { Locks } from './create.js'
-import { findLock, inspectLocks, pingStore } from './look-up.js'
-import { oncePerTick } from './once-per-tick.js'
-import { steal } from './steal.js'
+import type { Lease } from '../lease/hold/lease.js'
+import {
+  findLock,
+  inspectLocks,
+  pingStore,
+  type InspectOptions,
+  type PingOptions,
+} from './look-up.js'
+import { oncePerTick, type TickOptions, type TickResult } from './once-per-tick.js'
+import { steal, type StealLockOptions } from './steal.js'
 
 /** @param named gives the full name of a lock, namespace included */
 export function storeCalls(client: Client, namespace: string, named: (name: unknown) => string) {
@@ -15,22 +21,26 @@ export function storeCalls(client: Client, namespace: string, named: (name: unkn
     return (await findLock(client.runtime.store, lock))?.holders ?? []
   }
 
-  const calls = {
-    inspect: (options) => inspectLocks(client, namespace, options),
-    ping: (options) => pingStore(client, named('ping'), options),
-    steal: (name, options) => steal(client, named(name), options),
-    renewHandle(handle, extra?: unknown) {
+  return {
+    holders,
+    inspect: (options?: InspectOptions) => inspectLocks(client, namespace, options),
+    ping: (options?: PingOptions) => pingStore(client, named('ping'), options),
+    steal: (name: string, options?: StealLockOptions) => steal(client, named(name), options),
+    renewHandle(handle: string, extra?: unknown) {
       checkNoOptions('renewHandle', extra)
       return renewHandle(client, handle)
     },
-    releaseHandle(handle, extra?: unknown) {
+    releaseHandle(handle: string, extra?: unknown) {
       checkNoOptions('releaseHandle', extra)
       return releaseHandle(client, handle)
     },
-    oncePerTick(name, work, options) {
+    oncePerTick<T>(
+      name: string,
+      work: (lease: Lease) => T | PromiseLike<T>,
+      options: TickOptions,
+    ): Promise<TickResult<T>> {
       const full = named(name)
       return oncePerTick(client, full, () => holders(full), work, options)
     },
-  } satisfies Partial<Locks>
-  return { ...calls, holders }
+  }
 }

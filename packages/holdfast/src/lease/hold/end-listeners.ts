@@ -4,12 +4,11 @@
  */
 import { bindContext } from '../../async/async-context.js'
 import type { DeadlineTimer } from '../../clock/deadline-timer.js'
-import type { EarlyAbort } from './early-abort.js'
 
 export class EndListeners {
   /** Fires when the lease reaches `maxHoldMs`. */
   maxHold: DeadlineTimer | undefined
-  earlyAbort: EarlyAbort | undefined
+  earlyAbort: { watch(): void; cancel(): void } | undefined
   /** Why the holder was asked to stop: the client closes. */
   stopReason: unknown
   /** Called when the lease is lost or released. */

@@ -4,7 +4,7 @@ import type { ProcessGroup } from '../../store/contract.js'
 import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkLabel } from '../../options/lock-options.js'
-import type { HeldLease } from './held-lease.js'
+import type { Grant } from '../grant/grant.js'
 
 export interface LeaseNote {
   readonly label?: string
@@ -15,11 +15,18 @@ export interface LeaseNote {
 const NOTE_KEYS: KnownKeys<LeaseNote> = { label: 1, group: 1 }
 const GROUP_KEYS: KnownKeys<ProcessGroup> = { pgid: 1, startTime: 1 }
 
+/** A lease, as far as a note needs it. */
+interface Notable {
+  readonly grant: Grant
+  assertNotOver(): void
+  renew(): Promise<void>
+}
+
 /**
  * Adds the note to what `inspect` shows, and waits until the store has it.
  * @throws LockUsageError when it makes no sense. Throws otherwise as `renew` does.
  */
-export async function annotate(lease: HeldLease, note: LeaseNote): Promise<void> {
+export async function annotate(lease: Notable, note: LeaseNote): Promise<void> {
   const { grant } = lease
   lease.assertNotOver()
   grant.describeAs({ ...grant.claim.owner, ...checkNote(note) })
