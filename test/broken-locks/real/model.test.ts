@@ -16,8 +16,9 @@ import { SeededRandom } from '@holdfast/conformance'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Normaliser, outcomeOf, randomStep, type Outcome, type Step } from './random-history.js'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import { isFull } from '../../support/plan.js'
 
-const SEEDS = 80
+const SEEDS = isFull() ? 80 : 20
 const STEPS = 150
 
 let server: RedisServer
