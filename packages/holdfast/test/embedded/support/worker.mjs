@@ -27,6 +27,8 @@ const commands = {
     const lease = await locks.mutex(lock, ttlMs === undefined ? {} : { ttlMs }).acquire()
     const atMs = nowMs()
     leases.set(lock, lease)
+    // A grant that a waiter is told of lasts 3 s until its first renewal, which comes late here.
+    if (clock === seldom) await lease.renew()
     return { token: String(lease.token), atMs }
   },
   async release({ lock }) {
