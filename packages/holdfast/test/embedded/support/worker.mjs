@@ -27,7 +27,7 @@ const commands = {
     const lease = await locks.mutex(lock, ttlMs === undefined ? {} : { ttlMs }).acquire()
     const atMs = nowMs()
     leases.set(lock, lease)
-    // A grant that a waiter is told of lasts 3 s until its first renewal, which comes late here.
+    // The grant of a waiter lasts 3 s until its first renewal, which may come late here.
     if (clock === seldom) await lease.renew()
     return { token: String(lease.token), atMs }
   },
