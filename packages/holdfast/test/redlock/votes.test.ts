@@ -27,11 +27,15 @@ describe('over five nodes', () => {
     // Each is first at some of the nodes and late at the others: two votes, two votes and one.
     const nearest = [[0, 1], [2, 3], [4]]
     const stores = nearest.map((near) =>
-      world.open({ throughProxies: [0, 1, 2, 3, 4].filter((index) => !near.includes(index)) }),
+      world.open({
+        throughProxies: [0, 1, 2, 3, 4].filter((index) => !near.includes(index)),
+        nodeTimeoutMs: 60_000,
+        requestTimeoutMs: 60_000,
+      }),
     )
     for (const store of stores)
       expect(await attempt(store, claimOf(`warm:${stores.indexOf(store)}`))).toBe('granted')
-    for (const proxy of world.proxies) proxy.faults.requestMs = 200
+    for (const proxy of world.proxies) proxy.faults.requestMs = 1500
     const claims = stores.map(() => claimOf(LOCK))
     const outcomes = Promise.all(claims.map((claim, index) => attempt(stores[index]!, claim)))
     await soon(async () => {
