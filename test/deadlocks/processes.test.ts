@@ -9,7 +9,6 @@ import type { DeadlockStep } from 'holdfast'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { startRedis } from '@holdfast/servers/redis'
-import { SLACK_MS } from '../support/slack.js'
 
 interface Wanted {
   readonly kind: 'mutex' | 'read' | 'write' | 'permits' | 'multi'
@@ -29,8 +28,8 @@ interface Result {
 /** What a process takes: the inner lock inside the outer one. */
 type Pair = readonly [outer: Wanted, inner?: Wanted]
 
-/** The promise is two seconds. */
-const FOUND_WITHIN_MS = 2000 + SLACK_MS
+/** The promise is two seconds. The rest is for a machine that does other work at the same time. */
+const FOUND_WITHIN_MS = 3500
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-deadlocks-'))
 const [redis, postgres] = await Promise.all([startRedis(), startPostgres()])

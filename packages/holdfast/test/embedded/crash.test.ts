@@ -16,7 +16,6 @@ import {
   openRaw,
   take,
 } from './support/world.js'
-import { SLACK_MS } from '../../../../test/support/slack.js'
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 const enqueue = { enqueue: true, tokens: 1 }
@@ -44,7 +43,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
       `from SIGKILL to the next owner: median ${sorted[7]?.toFixed(1)} ms, ${sorted.at(-1)?.toFixed(1)} ms at most`,
     )
     // A missed sign of death would cost a heartbeat, which takes more than seven seconds here.
-    expect(sorted.at(-1)).toBeLessThan(6500)
+    expect(sorted.at(-1)).toBeLessThan(2500)
   })
 
   test('a caller that does not wait gets the lock as well', async () => {
@@ -137,7 +136,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     expect(nowMs()).toBeGreaterThan(endsMs)
     // The lease counts from the latest renewal, which may have been sent at most a third of the TTL
     // later.
-    expect(nowMs() - Number(atMs)).toBeLessThan(2000 + SLACK_MS)
+    expect(nowMs() - Number(atMs)).toBeLessThan(4000)
   })
 
   test('its claims on other locks end too, and what it left is removed', async () => {
@@ -169,7 +168,7 @@ describe.skipIf(process.platform === 'win32')('a dead waiter', () => {
     await dead.kill()
     const releasedMs = nowMs()
     await store.withdraw(held)
-    expect((await granted) - releasedMs).toBeLessThan(SLACK_MS)
+    expect((await granted) - releasedMs).toBeLessThan(1000)
   })
 
   test('also by a process that does not wait for that lock itself', async () => {
@@ -187,7 +186,7 @@ describe.skipIf(process.platform === 'win32')('a dead waiter', () => {
         const { locks } = await store.inspect({ lock: 'a' })
         return locks.length === 0
       },
-      { withinMs: SLACK_MS },
+      { withinMs: 2000 },
     )
   })
 })
@@ -209,7 +208,7 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     const goneMs = nowMs()
     process.kill(-group.pgid, 'SIGKILL')
     expect(Number((await acquired)['atMs'])).toBeGreaterThan(goneMs)
-    expect(nowMs() - goneMs).toBeLessThan(SLACK_MS)
+    expect(nowMs() - goneMs).toBeLessThan(1000)
   })
 
   test('is looked at no more often the more ask for the lock', async () => {
@@ -243,7 +242,7 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     await eventually(
       'the lock is free',
       async () => (await store.attempt(claim, enqueue)).outcome === 'granted',
-      { withinMs: SLACK_MS },
+      { withinMs: 1000 },
     )
   })
 
@@ -276,6 +275,9 @@ describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
       await eventually(
         'a process works',
         () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0,
+        {
+          withinMs: 15_000,
+        },
       )
       const victim = Math.floor(Math.random() * workers.length)
       await workers[victim]?.kill()

@@ -21,7 +21,6 @@ import {
   subscriptions,
   takeClaim,
 } from './support/cluster.js'
-import { SLACK_MS } from '../../../../test/support/slack.js'
 
 describe('a member that fails', () => {
   test('costs the locks of the others nothing', async () => {
@@ -64,6 +63,7 @@ describe('a member that fails', () => {
       server.resume()
       for (const lease of leases.slice(1)) expect(await lease.release()).toBe('released')
     },
+    40_000,
   )
 
   test('and a whole Cluster that is away is reported in time, and used again when it is back', async () => {
@@ -76,11 +76,14 @@ describe('a member that fails', () => {
     await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
     })
-    expect(performance.now() - startMs).toBeLessThan(1000 + SLACK_MS)
+    expect(performance.now() - startMs).toBeLessThan(3000)
     await cluster.start()
     await eventually(
       'it answers',
       async () => (await store.renew([claim]))[0]?.outcome === 'renewed',
+      {
+        withinMs: 20_000,
+      },
     )
   })
 })

@@ -22,7 +22,6 @@ import {
   take,
   type Library,
 } from './support/world.js'
-import { SLACK_MS } from '../../../../test/support/slack.js'
 
 const OPTIONS = { minReplicas: 1, replicaTimeoutMs: 1000 }
 
@@ -180,7 +179,7 @@ describe('with the runtime', () => {
     await new Promise((resolve) => setTimeout(resolve, 2200))
     expect(lease.held).toBe(true)
     stop(replica)
-    await eventually('the loss', () => lease.signal.aborted, { withinMs: 2000 + SLACK_MS })
+    await eventually('the loss', () => lease.signal.aborted, { withinMs: 3000 })
     expect(lease.held).toBe(false)
     await locks.close()
   })

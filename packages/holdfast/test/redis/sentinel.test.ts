@@ -18,7 +18,6 @@ import {
   whereIs,
   type Library,
 } from './support/world.js'
-import { SLACK_MS } from '../../../../test/support/slack.js'
 
 /** Hands a lock on by a message: no waiter asks for a minute. */
 async function handOn(one: Store, two: Store, lock: string): Promise<bigint> {
@@ -58,7 +57,8 @@ test('locks are handed on by messages before and after a failover, and by a clie
   for (const { library, stores } of worlds) {
     const ready = (store: Store): Promise<boolean> =>
       Promise.resolve(store.attempt(makeClaim(`try ${library}`), TRY)).then(Boolean, () => false)
-    for (const store of stores) await eventually(`${library} follows`, () => ready(store))
+    for (const store of stores)
+      await eventually(`${library} follows`, () => ready(store), { withinMs: 30_000 })
     const channels = async (): Promise<number> =>
       (await next.command('PUBSUB', 'CHANNELS', 'hf:*'))
         .split('\r\n')
@@ -92,6 +92,6 @@ test('Sentinels that are not there are reported in time', async () => {
       name: 'StoreUnavailableError',
       code: 'STORE_UNAVAILABLE',
     })
-    expect(performance.now() - startMs, library).toBeLessThan(1500 + SLACK_MS)
+    expect(performance.now() - startMs, library).toBeLessThan(4000)
   }
 })

@@ -16,7 +16,6 @@ import { Proxy } from '@holdfast/servers/proxy'
 import type { Service } from '@holdfast/servers/service'
 import { after } from '../../../../../test/support/after.js'
 import { makeClaim as makeAnyClaim, QUEUE } from '../../../../../test/support/claims.js'
-import { SLACK_MS } from '../../../../../test/support/slack.js'
 
 export { after } from '../../../../../test/support/after.js'
 export { QUEUE, TRY } from '../../../../../test/support/claims.js'
@@ -109,7 +108,7 @@ export async function fallSilent(
   expect(lease.held).toBe(true)
   const lostMs = (await lost) - stalledMs
   server?.resume()
-  expect(lostMs).toBeLessThan(2000 + SLACK_MS)
+  expect(lostMs).toBeLessThan(2000)
   expect(lease.held).toBe(false)
   expect(await lease.release()).toBe('lost')
   // A new session is made by itself where that is needed; the old lease stays lost.
@@ -133,7 +132,7 @@ export async function leaveMinority({ others, openAlone, openAll }: Minority): P
   await Promise.all(others.map((server) => server.pause()))
   const other = openAlone({}).mutex('other')
   await expect(other.acquire({ waitMs: 4000 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  expect((await lost) - cutMs).toBeLessThan(3000 + SLACK_MS)
+  expect((await lost) - cutMs).toBeLessThan(3000)
   for (const server of others) server.resume()
   const next = await acquired(openAll())
   expect(next.token).toBeGreaterThan(lease.token)
