@@ -15,7 +15,7 @@ const shared: ViteUserConfig['test'] = {
   // dozen processes took a minute there.
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  expect: { poll: { timeout: 30_000 } },
+  expect: { poll: { timeout: 10_000 } },
   // A flaky test is a bug: no test is repeated.
   retry: 0,
   // Files share processes, since the start of one takes a third of a second of a processor. They do

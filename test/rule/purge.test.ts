@@ -54,7 +54,7 @@ describe.each(kits)(
       await purging.run('begin')
       await purging.run(`delete from ${prefix}locks where name = 'raced'`)
       const granted = attempt('raced', 'b')
-      await expect.poll(blocked, { interval: 200 }).toBe(1)
+      await expect.poll(blocked, { timeout: 5000, interval: 200 }).toBe(1)
       await purging.run('commit')
       purging.end()
       expect(await granted).toBeGreaterThan(before)

@@ -21,5 +21,7 @@ test('three members have one leader, and another one when it is killed', async (
   const first = await cluster.leader()
   await cluster.members[first]?.crash()
   const { leader } = cluster
-  await expect.poll(() => leader.call(cluster).catch(() => first)).not.toBe(first)
+  await expect
+    .poll(() => leader.call(cluster).catch(() => first), { timeout: 10_000 })
+    .not.toBe(first)
 })

@@ -27,7 +27,7 @@ test('Sentinels put the replica in the place of a killed primary, which comes ba
   // Not asked of the one that was killed: on a busy machine the Sentinels may take its successor
   // for dead by now.
   const write = async (): Promise<string> => (await group.replica()).command('SET', 'key', 'other')
-  await expect.poll(write).toMatch(/^-READONLY/)
+  await expect.poll(write, { timeout: 10_000 }).toMatch(/^-READONLY/)
 })
 
 test('a Cluster has an owner for every key, moves slots, and replaces a killed primary', async () => {

@@ -24,7 +24,9 @@ test('three servers have one leader, and another one when it is killed', async (
   const first = await ensemble.leader()
   await ensemble.members[first]?.crash()
   const { leader } = ensemble
-  await expect.poll(() => leader.call(ensemble).catch(() => first)).not.toBe(first)
+  await expect
+    .poll(() => leader.call(ensemble).catch(() => first), { timeout: 10_000 })
+    .not.toBe(first)
 })
 
 test('servers of one run share the classes that the first one has loaded', async () => {

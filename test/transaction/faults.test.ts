@@ -265,7 +265,9 @@ test('a connection that breaks under a wait for a row, through postgres: it reje
       failure = await lockRow(tx, rival, { waitMs: 20_000 }).catch((error: unknown) => error)
     })
     await expect
-      .poll(() => postgres.psql('select count(*) from pg_locks where not granted'))
+      .poll(() => postgres.psql('select count(*) from pg_locks where not granted'), {
+        timeout: 5000,
+      })
       .toBe('1')
     proxy.reset()
     await expect(waiting).rejects.toThrow()
@@ -283,7 +285,7 @@ test('a long transaction of a writer that became a reader: no reader who waits e
     await lease.downgrade()
     const idle = `select max(extract(epoch from clock_timestamp() - state_change)) from pg_stat_activity`
     const idleS = (): number => Number(postgres.psql(`${idle} where state like 'idle in trans%'`))
-    await expect.poll(idleS, { interval: 500 }).toBeGreaterThan(8)
+    await expect.poll(idleS, { timeout: 15_000, interval: 500 }).toBeGreaterThan(8)
     expect([lease.held, read]).toEqual([true, false])
     return 'committed'
   })

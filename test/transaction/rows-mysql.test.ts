@@ -41,7 +41,7 @@ test('what is read after the lock was granted is what is there then', async () =
     })
     // The list of transactions is renewed only when no session has read it for 100 ms.
     const waits = `select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`
-    await expect.poll(() => server.sql(waits), { interval: 200 }).toBe('1')
+    await expect.poll(() => server.sql(waits), { timeout: 5000, interval: 200 }).toBe('1')
     await tx.query(`update seats set place = 'new' where id = 2`)
   })
   expect(await waiting).toEqual([{ place: 'new' }])

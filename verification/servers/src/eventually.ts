@@ -13,7 +13,7 @@ export interface EventuallyOptions {
 export async function eventually(
   what: string | (() => string),
   isSo: () => unknown,
-  { withinMs = 60_000, everyMs = 5 }: EventuallyOptions = {},
+  { withinMs = 20_000, everyMs = 5 }: EventuallyOptions = {},
 ): Promise<void> {
   const giveUpMs = performance.now() + withinMs
   for (;;) {

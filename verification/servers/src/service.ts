@@ -19,7 +19,7 @@ export interface ServiceCommand {
   readonly gid?: number
   /** Resolves to whether the server answers. Asked again and again; may throw while it does not. */
   readonly ready: () => Promise<boolean>
-  /** How long it may take to answer, in milliseconds. Default 60 000. */
+  /** How long it may take to answer, in milliseconds. Default 20 000. */
   readonly readyMs?: number
 }
 
@@ -168,7 +168,7 @@ export class Service {
   }
 
   async #untilReady(): Promise<void> {
-    const { name, ready, readyMs = 60_000 } = this.#command
+    const { name, ready, readyMs = 20_000 } = this.#command
     const endMs = performance.now() + readyMs
     for (;;) {
       if (!this.#child)

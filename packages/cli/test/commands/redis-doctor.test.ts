@@ -94,7 +94,7 @@ describe('what doctor finds', () => {
     const primary = await start({ config: [['repl-diskless-sync-delay', '0']] })
     const replica = await start({ config: [['replicaof', `${primary.host} ${primary.port}`]] })
     await expect
-      .poll(() => replica.command('INFO', 'replication'))
+      .poll(() => replica.command('INFO', 'replication'), { timeout: 15_000 })
       .toContain('master_link_status:up')
     const { code, verdictOf } = await doctor(replica.url)
     expect(code).toBe(78)

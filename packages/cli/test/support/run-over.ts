@@ -43,7 +43,9 @@ export function runOver(store: string, env: () => StoreEnv): void {
       const first = await hold(box, 'turn')
       expect(await code(box, 'run', 'turn', '--wait', '0', '--', 'true')).toBe(75)
       const second = start(box, 'run', 'turn', '--', 'echo', 'mine')
-      await expect.poll(() => inspect(box, 'turn')).toMatchObject({ waiters: [{}] })
+      await expect
+        .poll(() => inspect(box, 'turn'), { timeout: 10_000 })
+        .toMatchObject({ waiters: [{}] })
       expect(
         await code(box, 'steal', 'turn', '--confirm', 'turn', '--reason', 'a test', '--now'),
       ).toBe(0)

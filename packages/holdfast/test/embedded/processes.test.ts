@@ -224,7 +224,7 @@ describe('the end', () => {
       ['--input-type=module', '-e', program],
       {
         cwd: import.meta.dirname,
-        timeout: 60_000,
+        timeout: 10_000,
       },
     )
     expect(stdout.trim()).toBe('granted waiting')

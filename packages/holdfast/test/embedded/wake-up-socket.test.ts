@@ -140,7 +140,7 @@ function attemptAfterBurials(directory: string, lock: string): string {
     console.log(await attempt(${JSON.stringify(makeClaim(lock))}))`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: import.meta.dirname,
-    timeout: 60_000,
+    timeout: 10_000,
   })
   return String(stdout).trim()
 }

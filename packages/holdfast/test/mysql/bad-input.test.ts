@@ -90,7 +90,7 @@ describe('a database that is not ready', () => {
         const lease = await one.mutex('mode').acquire()
         const waiting = other.mutex('mode').acquire({ waitMs: 5000 })
         const waiters = (): string => server.sql(`select count(*) from ${prefix}waiters`)
-        await expect.poll(waiters).toBe('1')
+        await expect.poll(waiters, { timeout: 5000 }).toBe('1')
         expect(await lease.release()).toBe('released')
         expect(await (await waiting).release()).toBe('released')
         for (const locks of [one, other]) await locks.close()

@@ -26,7 +26,7 @@ function locksOf(options: MysqlStoreOptions, of: LocksOptions = {}): Locks {
 async function untilWaiting(lock: string, count: number): Promise<void> {
   const waiters = (): Promise<string> =>
     server.ask(`select count(*) from holdfast_waiters where name like '${lock}'`)
-  await expect.poll(waiters).toBe(String(count))
+  await expect.poll(waiters, { timeout: 5000 }).toBe(String(count))
 }
 
 /** Resolves when the server shows none of them any more. */
@@ -41,7 +41,7 @@ async function killAll(): Promise<void> {
   await Promise.allSettled(killing)
   const left = (): Promise<string> =>
     server.ask(`select count(*) ${connections} and id in (0${ids.replaceAll(/^/gm, ',')})`)
-  await expect.poll(left).toBe('0')
+  await expect.poll(left, { timeout: 5000 }).toBe('0')
 }
 
 test('killed connections: the lease is renewed and the waiter is granted', async () => {
@@ -65,7 +65,7 @@ test('a server that is away for longer than the TTL: the lease ends by its deadl
   expect(lease.held).toBe(false)
   await server.service.start()
   expect(await lease.release()).toBe('lost')
-  const again = await locks.mutex('away').acquire({ waitMs: 20_000 })
+  const again = await locks.mutex('away').acquire({ waitMs: 5000 })
   expect(again.token > lease.token).toBe(true)
 })
 
@@ -80,13 +80,15 @@ test('an exhausted pool: the outcome is unknown in time, and nothing is left of 
   expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
   busy.release()
   await expect
-    .poll(() =>
-      server.ask(
-        `select count(*) from holdfast_locks where name = 'exhausted' and (listed or sole_expires_us > 0)`,
-      ),
+    .poll(
+      () =>
+        server.ask(
+          `select count(*) from holdfast_locks where name = 'exhausted' and (listed or sole_expires_us > 0)`,
+        ),
+      { timeout: 5000 },
     )
     .toBe('0')
-  const lease = await locks.mutex('exhausted').acquire({ waitMs: 20_000 })
+  const lease = await locks.mutex('exhausted').acquire({ waitMs: 1000 })
   expect(await lease.release()).toBe('released')
 })
 
@@ -144,10 +146,12 @@ test('the pool of the caller is not closed, and none of its connections sleeps a
   await waiter.close()
   await holder.close()
   await expect
-    .poll(() =>
-      server.ask(
-        `select count(*) from information_schema.processlist where info like 'select sleep%'`,
-      ),
+    .poll(
+      () =>
+        server.ask(
+          `select count(*) from information_schema.processlist where info like 'select sleep%'`,
+        ),
+      { timeout: 5000 },
     )
     .toBe('0')
   expect((await pool.query('select 1 as one'))[0]).toEqual([{ one: 1 }])
@@ -180,7 +184,7 @@ function breaking(pool: Pool, times: number): MysqlPool & { readonly broken: num
           if (left === 0 || !statement.sql.includes('processlist'))
             return connection.execute(statement)
           left -= 1
-          await expect.poll(bells).not.toBe('')
+          await expect.poll(bells, { timeout: 5000 }).not.toBe('')
           await killAll()
           broken += 1
           return connection.execute(statement)
@@ -197,8 +201,8 @@ test('a wake-up connection that breaks during its start is replaced by one', asy
   const lease = await holder.mutex('bells').acquire()
   const pool = breaking(poolOf({ connectionLimit: 6 }), 2)
   const waiting = locksOf({ pool }).mutex('bells').acquire()
-  await expect.poll(() => pool.broken).toBe(2)
-  await expect.poll(bells).toMatch(/^\d+$/)
+  await expect.poll(() => pool.broken, { timeout: 10_000 }).toBe(2)
+  await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
   // A second one would come as long after the break as the first.
   await new Promise((resolve) => void setTimeout(resolve, 700))
   expect(await bells()).toMatch(/^\d+$/)
@@ -233,10 +237,10 @@ test('a wake-up connection whose check failed is closed as well when no caller w
     .mutex('half hung')
     .acquire({ signal: ending.signal })
     .catch((error: unknown) => error)
-  await expect.poll(bells).toMatch(/^\d+$/)
+  await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
   ending.abort('enough')
   expect(await waiting).toBe('enough')
   // Ten seconds without waiters, and five until the server notices the closed connection.
-  await expect.poll(bells, { timeout: 60_000 }).toBe('')
+  await expect.poll(bells, { timeout: 25_000 }).toBe('')
   await lease.release()
 })

@@ -37,7 +37,7 @@ test.each<readonly [string, PoolOptions]>([
   const lease = await holder.mutex('shared').acquire()
   const waiting = waiter.mutex('shared').acquire({ waitMs: 5000 })
   const asleep = `select count(*) from information_schema.processlist where user = 'locker' and info like 'select sleep%'`
-  await expect.poll(() => server.sql(asleep)).toBe('1')
+  await expect.poll(() => server.sql(asleep), { timeout: 5000 }).toBe('1')
   await lease.release()
   expect(await (await waiting).release()).toBe('released')
   for (const locks of [holder, waiter]) await locks.close()

@@ -35,7 +35,7 @@ test('a thousand waiters on a hundred locks', async () => {
   )
   // In each process one of its waiters stands in the queue of the lock.
   const queued = (): string => server.psql('select count(*) from holdfast.waiters')
-  await expect.poll(queued).toBe(String(CLIENTS * LOCKS))
+  await expect.poll(queued, { timeout: 10_000 }).toBe(String(CLIENTS * LOCKS))
   const commits = (): number =>
     Number(server.psql(`select xact_commit from pg_stat_database where datname = 'postgres'`))
   const before = commits()

@@ -111,7 +111,7 @@ describe('the diagnosis', () => {
     await store.close()
     const replica = await startRedis({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
     const client = new Redis(replica.url)
-    await expect.poll(() => client.exists('ended:{lock}')).toBe(1)
+    await expect.poll(() => client.exists('ended:{lock}'), { timeout: 10_000 }).toBe(1)
     expect(await diagnose({ client, prefix: 'ended' })).toMatchObject({
       role: 'slave',
       foreignKeys: [],

@@ -92,12 +92,12 @@ test.each(KITS)('$name', async ({ store, rival, favour, first, second, waiting, 
   // In one statement, which has the row of the first lock when it comes to wait.
   const leases = Promise.all(both.map((lock) => lock.tryAcquire()))
   // MariaDB renews its list of transactions only when no session has read it for 100 ms.
-  await expect.poll(waiting, { interval: 200 }).toBe(1)
+  await expect.poll(waiting, { timeout: 2500, interval: 200 }).toBe(1)
   await other.query(second)
   await other.query('rollback')
   other.release()
   const [one, two] = await leases
   expect([one?.held, two?.held]).toEqual([true, true])
-  await expect.poll(deadlocks).toBe(before + 1)
+  await expect.poll(deadlocks, { timeout: 5000 }).toBe(before + 1)
   await locks.close()
 })

@@ -125,7 +125,7 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
       .mutex('swallowed')
       .acquire({ waitMs: 15_000 })
       .catch((error: unknown) => error)
-    await expect.poll(waiters).toBe('1')
+    await expect.poll(waiters, { timeout: 5000 }).toBe('1')
     Object.assign(proxy.faults, { dropRequests: true, dropReplies: true })
     const startMs = performance.now()
     const failed: unknown = await locks
@@ -192,7 +192,7 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
     const lease = await locks.mutex('restarted').acquire()
     const waiting = locksOf(server.port).mutex('restarted').acquire({ waitMs: 15_000 })
     waiting.catch(() => undefined) // awaited below
-    await expect.poll(waiters).toBe('1')
+    await expect.poll(waiters, { timeout: 5000 }).toBe('1')
     // At once, and without a wait for clients.
     server.service.kill('SIGINT')
     await server.service.stop()

@@ -271,10 +271,10 @@ test(
     expect(await nodesOf(raw, 'back')).toHaveLength(2)
     proxy.faults.refuse = true
     proxy.reset()
-    await expect.poll(() => nodesOf(raw, 'back')).toHaveLength(1)
+    await expect.poll(() => nodesOf(raw, 'back'), { timeout: 20_000 }).toHaveLength(1)
     proxy.heal()
     // Far sooner than its TTL of half a minute, after which it would give up.
-    await expect.poll(() => nodesOf(raw, 'back')).toHaveLength(2)
+    await expect.poll(() => nodesOf(raw, 'back'), { timeout: 20_000 }).toHaveLength(2)
     expect(await lease.release()).toBe('released')
     expect((await waiting).held).toBe(true)
     await raw.end()
@@ -339,7 +339,7 @@ describe('behind an entry that it may not read', () => {
     const waiter = longClaim('unreadable')
     expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
     store.watch(waiter, () => undefined)
-    await expect.poll(() => isQuiet(() => proxy.packets)).toBe(true)
+    await expect.poll(() => isQuiet(() => proxy.packets), { timeout: 10_000 }).toBe(true)
     expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
     expect(await release()).toBe('released')
     expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted' })
@@ -386,7 +386,7 @@ test('a killed waiter is passed over after a few heartbeats', TIMEOUT, async () 
   proxy.reset()
   await one.withdraw(holder)
   // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
-  await expect.poll(() => granted).toHaveLength(1)
+  await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
 })
 
 test(
@@ -421,7 +421,7 @@ test(
     const attempted = proxy.packets
     const withdrawal = one.withdraw(given)
     withdrawal.catch(() => undefined)
-    await expect.poll(() => proxy.packets).toBeGreaterThan(attempted)
+    await expect.poll(() => proxy.packets, { timeout: 10_000 }).toBeGreaterThan(attempted)
     proxy.faults.refuse = true
     proxy.reset()
     await expect(withdrawal).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -429,7 +429,7 @@ test(
     expect(await attempt).toEqual({ outcome: 'withdrawn' })
     const next = longClaim('given-up')
     const granted = async (): Promise<string> => (await two.attempt(next, QUEUE)).outcome
-    await expect.poll(granted).toBe('granted')
+    await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
     await two.withdraw(next)
   },
 )

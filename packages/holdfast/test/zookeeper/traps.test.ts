@@ -144,7 +144,7 @@ describe('an ambiguous attempt', () => {
     expect(await store.withdraw(claim)).toBe('absent')
     const again = () =>
       Promise.resolve(store.attempt(makeClaim('after', long), QUEUE)).catch(() => undefined)
-    await expect.poll(again).toMatchObject({ outcome: 'granted' })
+    await expect.poll(again, { timeout: 15_000 }).toMatchObject({ outcome: 'granted' })
     await expect.poll(() => nodes('kept-back')).toEqual([])
   })
 })
@@ -165,7 +165,7 @@ test('a claim that could not be withdrawn does not live on with its session', as
   await expect(store.withdraw(stuck)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   proxy.heal()
   proxy.reset()
-  await expect.poll(() => nodes('stuck')).toEqual([])
+  await expect.poll(() => nodes('stuck'), { timeout: 10_000 }).toEqual([])
 })
 
 test('an answer that is cut in the middle of a frame ends in nothing worse than an error', async () => {

@@ -182,7 +182,7 @@ export async function renewed(lease: Lease): Promise<void> {
       throw error
     }
   }
-  await expect.poll(tryIt).toBe(true)
+  await expect.poll(tryIt, { timeout: 10_000 }).toBe(true)
 }
 
 /** Outlives what a test does to the network. */
@@ -217,7 +217,7 @@ export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promi
   for (const { lock } of [given, released]) {
     const next = outlasting(lock)
     const granted = async (): Promise<string> => (await two.attempt(next, QUEUE)).outcome
-    await expect.poll(granted).toBe('granted')
+    await expect.poll(granted, { timeout: 15_000 }).toBe('granted')
     expect(await two.withdraw(next)).toBe('released')
   }
   expect(await one.withdraw(held)).toBe('released')
