@@ -2,6 +2,8 @@
  * The errors that Holdfast throws on purpose. Those of fences are in fence/errors.ts, and those of
  * deadlocks and of early aborts in lease/.
  *
+ * The constructors set the fields. A field that is only declared takes no code.
+ *
  * A message says what happened, to which lock, and what to do. `code` is stable and meant for
  * programs; the text is meant for people and may change. Each failure makes a new instance, so
  * stacks and causes are its own.

@@ -25,6 +25,7 @@ import type { AwaitedClaim } from './runtime/open-waits.js'
 import { runAndRelease } from './hold/run-and-release.js'
 import type { ClaimTemplate } from './runtime/runtime.js'
 import { startClaim } from './claim/start-claim.js'
+import { timeoutWithHolders } from './wait/timeout-with-holders.js'
 import { limitsOf, STILL_BUSY, CallerWait, type WaitLimits } from './wait/caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
@@ -240,7 +241,6 @@ export class Acquirer {
       return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error
-      const { timeoutWithHolders } = await import('./wait/timeout-with-holders.js')
       throw await timeoutWithHolders(this.#client.runtime, waitMs, error)
     }
   }

@@ -39,10 +39,8 @@ export async function exportLease(lease: Detachable, extra: unknown): Promise<st
   renewals.stopRenewing(grant)
   const { id, lock, kind, capacity, weight, ttlMs } = await detachClaim(services, grant, token)
   const store = runtime.store.name
-  const handle = { store, lock, claimId: id, token, kind, capacity, weight, ttlMs }
-  const text = encodeHandle(handle)
   if (lease.open) lease.endExported()
-  return text
+  return encodeHandle({ store, lock, claimId: id, token, kind, capacity, weight, ttlMs })
 }
 
 /**
@@ -128,7 +126,6 @@ export async function adoptHandle(
   } finally {
     runtime.waits.delete(place)
   }
-  if (runtime.closed) throw runtime.closedError(template.lock)
   if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
   const grant = grantOf(result, to, { sentMs, offsetMs }, renews)
   const nowMs = runtime.clock.monotonicMs()

@@ -21,27 +21,35 @@ let hasWarned = false
 
 export class Outage {
   readonly #runtime: Runtime
-  /** Why the last request failed. Only the outage changes it. */
-  error: LockError
-  /** For how long requests have failed, in milliseconds. Only the outage changes it. */
-  silentMs = 0
+  #error: LockError
+  #silentMs = 0
   #notedMs: number
   #announced = false
 
   /** @param sinceMs when the first request left that failed, by the monotonic clock */
   constructor(runtime: Runtime, error: LockError, sinceMs: number) {
     this.#runtime = runtime
-    this.error = error
+    this.#error = error
     this.#notedMs = sinceMs
+  }
+
+  /** Why the last request failed. */
+  get error(): LockError {
+    return this.#error
+  }
+
+  /** For how long requests have failed, in milliseconds. */
+  get silentMs(): number {
+    return this.#silentMs
   }
 
   /** Notes that a request of the claim failed. */
   note(claim: Claim, error: LockError): void {
     const { clock } = this.#runtime
     const nowMs = clock.monotonicMs()
-    this.silentMs += Math.min(nowMs - this.#notedMs, LATE_AFTER_MS + LONGEST_PAUSE_MS)
+    this.#silentMs += Math.min(nowMs - this.#notedMs, LATE_AFTER_MS + LONGEST_PAUSE_MS)
     this.#notedMs = nowMs
-    this.error = error
+    this.#error = error
     if (this.silentMs >= WARN_AFTER_MS) this.#warn(claim)
     if (this.#announced || this.silentMs < LATE_AFTER_MS) return
     this.#announced = true

@@ -139,8 +139,8 @@ async function prepared<Tx>(
   if (create) checkTransactional(create.db)
   await session.checkBegun?.()
   const made = create !== undefined && (await readsOfOneMoment(session))
-  // First of all, as the check would already fix of which moment the transaction reads. So it is
-  // made there, too.
+  // This comes first: with its first statement the transaction chooses the moment from which it
+  // reads, and the check is such a statement. So the check is made there, too.
   if (made) await createInTime(key, createChecked(row, create, checkUniqueKey), waitMs)
   await checkUniqueKey(session, key)
   if (!create || made) return key
