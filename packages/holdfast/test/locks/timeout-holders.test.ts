@@ -76,6 +76,16 @@ test.each([
   expect(error.message).toContain('was still busy after 1500 ms. Wait')
 })
 
+test('a later wait asks again after the store has rejected', async () => {
+  const world = makeWorld()
+  const [one, two] = [world.direct(), world.client()]
+  await one.mutex('a').acquire()
+  vi.spyOn(world.store, 'inspect').mockImplementationOnce(() => Promise.reject(new Error('down')))
+  const wait = () => timeoutOf(world, two.mutex('a').acquire({ waitMs: 1500 }))
+  expect((await wait()).holders).toEqual([])
+  expect((await wait()).holders).toHaveLength(1)
+})
+
 test('the caller has left the queue before it asks, so that a grant goes to the next', async () => {
   const world = makeWorld()
   const [one, two] = [world.direct(), world.client()]

@@ -224,7 +224,7 @@ describe('a call that the library sends again, since the connection broke before
     proxy.faults.cutReplyAt = 0
     proxy.faults.refuse = true
     const failed = expect(writeSince(client, 1n)).rejects.toMatchObject(inDoubt)
-    await eventually('it has arrived', async () => (await count('since')) === 2)
+    await eventually('it has arrived', async () => (await count('since')) === 2, { withinMs: 3000 })
     await writeSince(other, 2n)
     proxy.heal()
     await failed

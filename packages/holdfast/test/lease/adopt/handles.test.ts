@@ -120,3 +120,19 @@ test('an adoption whose answer comes after the deadline rejects with LOCK_LOST, 
   const next = await lock.acquire({ waitMs: 5_000 })
   expect(await next.release()).toBe('released')
 })
+
+test('an adoption that is answered after the client was closed rejects, and frees the lock', async () => {
+  const { lock, handle } = await exported()
+  const store = embeddedStore({ directory: folder })
+  const adopt = store.adopt?.bind(store) ?? expect.unreachable()
+  const adopter = createLocks(store)
+  opened.push(adopter)
+  store.adopt = async (adoption) => {
+    const result = await adopt(adoption)
+    void adopter.close()
+    return result
+  }
+  await expect(adopter.mutex('a').adopt(handle)).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
+  const next = await lock.acquire({ waitMs: 5_000 })
+  expect(await next.release()).toBe('released')
+})

@@ -22,7 +22,7 @@ function lock(name: string, holders: Seen['holders'], more: Partial<Seen> = {}):
   return { lock: name, capacity: CAPACITY_ALL, holders, waiters: [], ...more }
 }
 
-const RING = [
+const CYCLE = [
   lock('a', [holder('A', [note('1', 'b', { sinceMs: 5 })])]),
   lock('b', [holder('B', [note('2', 'c', { sinceMs: 9 })])]),
   lock('c', [holder('C', [note('3', 'a', { sinceMs: 7 })])]),
@@ -30,7 +30,7 @@ const RING = [
 
 describe('a deadlock', () => {
   test('ends with the latest wait, and begins with the lock that this one waits for', () => {
-    const [deadlock, ...others] = findDeadlocks(RING)
+    const [deadlock, ...others] = findDeadlocks(CYCLE)
     expect(others).toEqual([])
     expect(deadlock?.victim.id).toBe('2')
     expect(deadlock?.steps.map((step) => `${step.claimId} ${step.lock} ${step.waitsFor}`)).toEqual([
@@ -52,15 +52,15 @@ describe('a deadlock', () => {
 
   test('leaves out the waits behind it, which are in no deadlock', () => {
     const behind = lock('d', [holder('D', [note('4', 'a', { sinceMs: 99 })])])
-    const [deadlock] = findDeadlocks([...RING, behind])
+    const [deadlock] = findDeadlocks([...CYCLE, behind])
     expect(deadlock?.waits.map(({ id }) => id)).toEqual(['1', '2', '3'])
-    expect(deadlock?.id).toBe(findDeadlocks(RING)[0]?.id)
+    expect(deadlock?.id).toBe(findDeadlocks(CYCLE)[0]?.id)
   })
 
   test('is named when each note of each lease has the name', () => {
-    const { id } = findDeadlocks(RING)[0] ?? { id: '' }
+    const { id } = findDeadlocks(CYCLE)[0] ?? { id: '' }
     const named = (except?: string): Seen[] =>
-      RING.map((seen) => ({
+      CYCLE.map((seen) => ({
         ...seen,
         holders: seen.holders.map((one) => {
           const waitsFor = (one.owner.waitsFor ?? []).map((wait) =>
@@ -69,7 +69,7 @@ describe('a deadlock', () => {
           return { ...one, owner: { ...one.owner, waitsFor } }
         }),
       }))
-    expect(findDeadlocks(RING)[0]?.isNamed).toBe(false)
+    expect(findDeadlocks(CYCLE)[0]?.isNamed).toBe(false)
     expect(findDeadlocks(named('2'))[0]?.isNamed).toBe(false)
     expect(findDeadlocks(named())[0]?.isNamed).toBe(true)
   })
@@ -79,13 +79,13 @@ describe('a deadlock', () => {
       lock('x', [holder('X', [note('8', 'y')])]),
       lock('y', [holder('Y', [note('9', 'x')])]),
     ]
-    expect(findDeadlocks([...RING, ...other]).map(({ victim }) => victim.id)).toEqual(['2', '9'])
+    expect(findDeadlocks([...CYCLE, ...other]).map(({ victim }) => victim.id)).toEqual(['2', '9'])
   })
 })
 
 describe('no deadlock', () => {
   test.each([
-    ['a chain', RING.slice(0, 2)],
+    ['a chain', CYCLE.slice(0, 2)],
     ['a stolen lease', [lock('a', [holder('A', [note('1', 'a')], { stolen: true })])]],
     ['a wait for a lock that is free', [lock('a', [holder('A', [note('1', 'b')])]), lock('b', [])]],
     ['nothing', []],

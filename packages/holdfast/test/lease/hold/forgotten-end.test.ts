@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createLocks, onLockEvent, type Clock } from 'holdfast'
 import { expect, test } from 'vitest'
+import type { HeldLease } from '../../../dist/lease/hold/held-lease.js'
 import { deferred, makeWorld } from '../../support/world.js'
 
 setFlagsFromString('--expose-gc')
@@ -65,3 +66,17 @@ async function collect(announced: readonly string[], most: number): Promise<void
     collectGarbage()
   }
 }
+
+test('nothing remembers a lease that is released in the tick in which it ages', async () => {
+  const { clock, direct, store } = makeWorld()
+  const lease = (await direct({ ttlMs: 3_000 }).mutex('x').acquire()) as HeldLease
+  const renew = store.renew.bind(store)
+  store.renew = (renewals) => {
+    // It has aged by being renewed.
+    void lease.release()
+    return renew(renewals)
+  }
+  await clock.advance(1_100)
+  expect(lease.held).toBe(false)
+  expect(lease.services.leases.size).toBe(0)
+})
