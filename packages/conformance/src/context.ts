@@ -51,8 +51,6 @@ export class Context {
   /** The TTL of a lease that does not end during the case. */
   readonly longMs: number
   readonly slackMs: number
-  /** The TTL of a lease that renewals keep for longer than it lasts, also on a busy machine. */
-  readonly renewedMs: number
   /** The request timeout of a client with faults: shorter than a short lease. */
   readonly faultyTimeoutMs: number
   readonly #names: string
@@ -71,7 +69,6 @@ export class Context {
     const [shortest, longest] = subject.traits.ttlRangeMs
     const grantable = (ttlMs: number): number => Math.min(longest, Math.max(shortest, ttlMs))
     this.shortMs = grantable(subject.shortTtlMs ?? 300)
-    this.renewedMs = grantable(Math.max(this.shortMs * 3, 3600))
     this.faultyTimeoutMs = Math.round((this.shortMs * 5) / 6)
     this.longMs = grantable(LONG_TTL_MS)
     this.slackMs = subject.slackMs ?? 3000

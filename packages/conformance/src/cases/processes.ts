@@ -14,7 +14,7 @@ import { WorkerProcess } from '../worker/process.js'
 export const processes = new Group('processes', [needsWorker])
 
 /** How long a process may take to start, in milliseconds. */
-const START_MS = 60_000
+const START_MS = 30_000
 const CONTENDERS = 4
 /** On a busy machine a process takes a second to start, and the lock of a killed one its TTL. */
 const ROUND_LIMIT_MS = 4000

@@ -47,7 +47,7 @@ loss.test('a lease whose renewals hang is lost by its deadline', (context) =>
 )
 
 loss.test('a lease whose renewals hang delays no other lease', async (context) => {
-  const ttlMs = context.renewedMs
+  const ttlMs = context.shortMs * 3
   const names = [context.name('stuck'), context.name('one'), context.name('two')] as const
   const { store, locks } = await context.faulty(planFor({ renew: { ...HANGS, ofLock: names[0] } }))
   const acquire = (name: string): Promise<Lease> => locks.mutex(name, { ttlMs }).acquire()
@@ -85,11 +85,11 @@ loss.test(
 )
 
 loss.test('a renewal with an unknown outcome is repeated, and keeps the lease', async (context) => {
-  const ttlMs = context.renewedMs
+  const ttlMs = context.shortMs * 3
   for (const fate of [FAILS, HANGS, { drop: 'reply' } as const]) {
     const { store, locks } = await context.faulty(planForFirst('renew', fate))
     const lease = await context.soon(locks.mutex(context.name(), { ttlMs }).acquire())
-    await context.time.pass(ttlMs * 1.2)
+    await context.time.pass(ttlMs * 1.5)
     assert.equal(lease.held, true)
     assert.equal(lease.signal.aborted, false)
     assert.ok(store.count('renew') >= 2)
@@ -100,15 +100,15 @@ loss.test('a renewal with an unknown outcome is repeated, and keeps the lease', 
 loss.test(
   'work that lasts longer than the TTL keeps the lock through renewals',
   async (context) => {
-    const ttlMs = context.renewedMs
+    const ttlMs = context.shortMs * 3
     const [one, two] = [await context.locks(), await context.locks()]
     const run = one.mutex(context.name(), { ttlMs }).run(async (lease) => {
-      await new Promise<void>((resolve) => void context.time.clock.timer(ttlMs * 1.2, resolve))
+      await new Promise<void>((resolve) => void context.time.clock.timer(ttlMs * 1.5, resolve))
       assert.equal(lease.held, true)
       assert.equal(await two.mutex(context.name()).tryAcquire(), undefined)
       return 'done'
     })
-    assert.equal(await context.time.within(run, ttlMs * 1.2 + context.slackMs, 'the work'), 'done')
+    assert.equal(await context.time.within(run, ttlMs * 1.5 + context.slackMs, 'the work'), 'done')
   },
 )
 

@@ -1,6 +1,12 @@
 /** Adopt: one claim takes the place of another that holds the lock. */
 import assert from 'node:assert/strict'
-import type { Adoption, AdoptResult, Claim, Store } from 'holdfast/store'
+import {
+  CAPACITY_ALL,
+  type Adoption,
+  type AdoptResult,
+  type Claim,
+  type Store,
+} from 'holdfast/store'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome } from '../../expect.js'
@@ -13,7 +19,6 @@ import {
   semaphore,
   steal,
 } from '../../needs.js'
-import { CAPACITY_ALL } from 'holdfast/store'
 
 export const adopt = new Group('adopt', [canAdopt])
 
