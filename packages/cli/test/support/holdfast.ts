@@ -6,15 +6,18 @@ import { fileURLToPath } from 'node:url'
 import { embeddedStore } from 'holdfast/embedded'
 import { afterEach, expect } from 'vitest'
 import { lockJson } from '../../dist/output/json.js'
-import { Program, type ProgramOptions } from './program.js'
-import { Terminal } from './terminal.js'
+import { endPrograms, Program, type ProgramOptions } from './program.js'
+import { endTerminals, Terminal } from './terminal.js'
 import { eventually } from '@holdfast/servers/eventually'
 
 export const BIN = fileURLToPath(new URL('../../bin/holdfast.cjs', import.meta.url))
 
 const boxes = new Set<Box>()
 
-afterEach(() => {
+afterEach(async () => {
+  // A program that still runs may write to its store while the folder is removed.
+  await endPrograms()
+  await endTerminals()
   for (const box of boxes) rmSync(box.folder, { recursive: true, force: true })
   boxes.clear()
 })

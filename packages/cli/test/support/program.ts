@@ -19,10 +19,16 @@ export type Signal =
 
 const running = new Set<Program>()
 
-afterEach(() => {
-  for (const program of running) program.kill('SIGKILL')
-  running.clear()
+afterEach(async () => {
+  await endPrograms()
 })
+
+/** Ends all programs, and resolves when none of them runs. */
+export async function endPrograms(): Promise<void> {
+  const ended = [...running].map((program) => program.exited)
+  for (const program of running) program.kill('SIGKILL')
+  await Promise.all(ended)
+}
 
 export interface ProgramOptions {
   readonly env?: Record<string, string | undefined>
@@ -55,9 +61,10 @@ export class Program {
     if (options.input !== undefined) this.#child.stdin?.end(options.input)
     // `exit`, not `close`: an orphan that holds stdout open is a finding of the test, not a reason
     // to hang.
-    this.exited = new Promise((resolve) =>
-      this.#child.once('exit', (code, signal) => resolve({ code, signal })),
-    )
+    this.exited = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => resolve({ code, signal }))
+      this.#child.once('error', () => resolve({ code: null, signal: null }))
+    })
     running.add(this)
     void this.exited.then(() => running.delete(this))
   }

@@ -8,10 +8,17 @@ import { eventually } from '@holdfast/servers/eventually'
 
 const open = new Set<Terminal>()
 
-afterEach(() => {
+afterEach(async () => {
+  await endTerminals()
+})
+
+/** Ends what runs in all terminals, and resolves when none of it runs. */
+export async function endTerminals(): Promise<void> {
+  const ended = [...open].map((terminal) => terminal.ended)
   for (const terminal of open) terminal.close()
   open.clear()
-})
+  await Promise.all(ended)
+}
 
 export const KEYS = {
   ctrlC: '\x03',
@@ -25,6 +32,7 @@ export class Terminal {
   /** All that appeared on the screen, echoes of the keyboard included. */
   screen = ''
   readonly pid: number
+  readonly ended: Promise<void>
   readonly #pty: IPty
   #ended: { exitCode: number; signal?: number } | undefined
 
@@ -40,7 +48,12 @@ export class Terminal {
     this.#pty = spawn(file, [...args], { ...size, ...place, env: { ...process.env, ...env } })
     this.pid = this.#pty.pid
     this.#pty.onData((text) => (this.screen += text))
-    this.#pty.onExit((status) => (this.#ended = status))
+    this.ended = new Promise((resolve) => {
+      this.#pty.onExit((status) => {
+        this.#ended = status
+        resolve()
+      })
+    })
     open.add(this)
   }
 
