@@ -97,23 +97,20 @@ async function subjectOf(
   library: Library,
   { name, where, killRounds: rounds, restart, stop }: Backing,
 ): Promise<RedisSubject> {
-  const clients = new Set<OpenClient>()
+  const clients = new ReusedClients(() => openAny(library, where))
   const open = async (): Promise<Store> => {
-    const opened = openAny(library, where)
-    clients.add(opened)
-    // Connected, since cases with a short request timeout must not wait for the connection.
-    await opened.ready
-    return closing(redisStore({ client: opened.client }), () => {
-      clients.delete(opened)
-      opened.end()
-    })
+    const opened = await clients.take()
+    return closing(redisStore({ client: opened.client }), () => clients.giveBack(opened))
   }
   const probe = await open()
   const subject: Subject = {
     name: `${name}, through ${library}`,
     traits: probe.traits,
     open,
-    restart,
+    async restart() {
+      clients.forgetIdle()
+      await restart()
+    },
     worker: {
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/redis.mjs'), library, where],
@@ -127,8 +124,52 @@ async function subjectOf(
     subject,
     async end() {
       await probe.close()
-      for (const { end } of clients) end()
+      clients.endAll()
       await stop()
     },
+  }
+}
+
+/**
+ * Connected clients, used again by one store after the other, as in a program that makes one at its
+ * start. To make one of node-redis for Sentinels keeps the process busy for 100 ms, in which no
+ * other case can renew its leases.
+ */
+class ReusedClients {
+  readonly #make: () => OpenClient
+  readonly #all = new Set<OpenClient>()
+  #idle: OpenClient[] = []
+
+  constructor(make: () => OpenClient) {
+    this.#make = make
+  }
+
+  async take(): Promise<OpenClient> {
+    const idle = this.#idle.pop()
+    if (idle) return idle
+    const made = this.#make()
+    this.#all.add(made)
+    // Connected, since cases with a short request timeout must not wait for the connection.
+    await made.ready
+    return made
+  }
+
+  giveBack(client: OpenClient): void {
+    this.#idle.push(client)
+  }
+
+  /** Ends those that no store uses: the service is about to go. */
+  forgetIdle(): void {
+    for (const client of this.#idle) this.#end(client)
+    this.#idle = []
+  }
+
+  endAll(): void {
+    for (const client of this.#all) this.#end(client)
+  }
+
+  #end(client: OpenClient): void {
+    this.#all.delete(client)
+    client.end()
   }
 }
