@@ -66,6 +66,11 @@ export class RedisServer {
     return this.#service.running
   }
 
+  /** @throws Error when it does not run. */
+  get pid(): number {
+    return this.#service.pid
+  }
+
   async start(): Promise<void> {
     await this.#service.start()
   }

@@ -8,7 +8,7 @@ import { ConfigError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { answerText, isoTime } from '../output/json.js'
 import { written } from '../output/streams.js'
-import { takeSignals, unlessAborted } from '../run/interrupted.js'
+import { interruption, takeSignals, unlessAborted } from '../run/interrupted.js'
 import { lockSettings, RUN_OPTIONS } from '../run/settings.js'
 import { newStatus } from '../run/status.js'
 import { withLock } from '../run/under-lock.js'
@@ -63,20 +63,31 @@ A handle names a grant and is no secret. Where it cannot be written, the lock is
     const departure = takeSignals(settings.name, takeSignal)
     await unlessAborted(departure.left, () =>
       withLock({ settings, location, status, ...departure }, async (lease, locks) => {
+        const interrupted = interruption(settings.name, departure)
         // The export renews, so the TTL counts from now.
         const handle = await lease.export()
         const expiresAt = isoTime(systemClock.wallMs() + settings.ttlMs)
         const { lock, store: shown, claimId, token, waitedMs } = status
         const answer = { lock, store: shown, handle, claimId, token, expiresAt, waitedMs }
-        const failure = await written(values.json === true ? answerText(answer) : `${handle}\n`)
-        if (failure === undefined) return
-        // Without its handle no program could release the lock.
-        await locks.releaseHandle(handle)
-        throw new ConfigError(
-          `The handle of "${lock}" could not be written, so the lock was released: ${failure.message}.`,
-        )
+        try {
+          interrupted.throwIfAborted()
+          await print(lock, values.json === true ? answerText(answer) : `${handle}\n`)
+        } catch (error) {
+          // Without its handle no program could release the lock.
+          await locks.releaseHandle(handle)
+          throw error
+        }
       }),
     )
     return EXIT.ok
   },
+}
+
+/** @throws ConfigError when the text cannot be written. */
+async function print(lock: string, text: string): Promise<void> {
+  const failure = await written(text)
+  if (failure === undefined) return
+  throw new ConfigError(
+    `The handle of "${lock}" could not be written, so the lock was released: ${failure.message}.`,
+  )
 }

@@ -11,7 +11,7 @@ export class InterruptedError extends CliError {
     lock: string,
     readonly signal: NodeJS.Signals,
   ) {
-    super(`${signal} came before the command could start under "${lock}".`, 'INTERRUPTED', {
+    super(`${signal} came before the work under "${lock}" could start.`, 'INTERRUPTED', {
       exitCode: signalExitCode(signal),
     })
   }
@@ -52,4 +52,17 @@ export function takeSignals(lock: string, takeSignal: TakeSignal): Departure {
   const early = takeSignal()
   if (early !== undefined) leave(early)
   return { signals, left: left.signal, leave }
+}
+
+/**
+ * Returns a signal that aborts with the next signal of the system. The one after that ends the
+ * command at once: it skips the withdrawal or the release too.
+ */
+export function interruption(lock: string, { signals, leave }: Departure): AbortSignal {
+  const interrupted = new AbortController()
+  signals.handle((signal) => {
+    if (interrupted.signal.aborted) leave(signal)
+    interrupted.abort(new InterruptedError(lock, signal))
+  })
+  return interrupted.signal
 }

@@ -14,7 +14,7 @@ import { lockOf } from './lock-of.js'
 import { explainFailure, noAnswer } from './busy.js'
 import { childEnv } from './child-env.js'
 import { execute, type Execution } from './execute.js'
-import { InterruptedError, unlessAborted, type Departure } from './interrupted.js'
+import { interruption, unlessAborted, type Departure } from './interrupted.js'
 import type { LockSettings, RunSettings } from './settings.js'
 import type { LockStatus, RunStatus } from './status.js'
 import { keepLock } from './keep-lock.js'
@@ -76,33 +76,23 @@ async function takeLock(
   contact: StoreContact,
   away: AbortSignal,
 ): Promise<Lease> {
-  const { settings, status, signals, location, leave } = context
-  const interruption = new AbortController()
-  signals.handle((signal) => {
-    // A second signal skips the withdrawal too.
-    if (interruption.signal.aborted) leave(signal)
-    interruption.abort(new InterruptedError(settings.name, signal))
-  })
-  away.addEventListener('abort', () => interruption.abort(away.reason), { once: true })
+  const { settings, status, location } = context
+  const ended = AbortSignal.any([interruption(settings.name, context), away])
   const startedMs = performance.now()
   const quiet = settings.json ? () => {} : reportWait(locks, settings.name, location)
   try {
-    await unlessAborted(interruption.signal, () =>
-      refuseToWaitForOneself(locks, settings.name, process.env),
-    )
+    await unlessAborted(ended, () => refuseToWaitForOneself(locks, settings.name, process.env))
     const { name, sharing, waitMs } = settings
     const lease = await lockOf(locks, name, sharing).acquire({
       waitMs,
-      signal: interruption.signal,
+      signal: ended,
     })
     contact.close()
     status.claimId = lease.claimId
     status.token = lease.token?.toString() ?? null
     return lease
   } catch (error) {
-    throw await unlessAborted(interruption.signal, () =>
-      explainFailure(error, locks, settings, contact),
-    )
+    throw await unlessAborted(ended, () => explainFailure(error, locks, settings, contact))
   } finally {
     quiet()
     status.waitedMs = Math.round(performance.now() - startedMs)

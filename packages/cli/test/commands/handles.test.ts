@@ -1,11 +1,15 @@
 /** `holdfast acquire`, `renew` and `release`: a lock that no process holds. */
 import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { Program } from '../support/program.js'
 import { eventually } from '@holdfast/servers/eventually'
+import { startRedis } from '@holdfast/servers/redis'
+
+const SIGNAL_AT_GRANT = fileURLToPath(new URL('../drivers/signal-at-grant.mjs', import.meta.url))
 
 async function acquire(box: Box, ...options: readonly string[]): Promise<string> {
   const run = box.holdfast(['acquire', 'job', ...options])
@@ -84,6 +88,26 @@ it.runIf(existsSync('/dev/full'))('releases the lock when the disk is full', asy
 it('releases the lock when the reader of its handle has gone', async () => {
   const script = 'mkfifo "$2"; : <"$2" & exec 3>"$2"; wait; "$0" "$1" acquire job >&3'
   await cannotWrite(new Box(), script, 'EPIPE')
+})
+
+it('releases the lock when a signal comes before the handle is written', async () => {
+  const server = await startRedis()
+  try {
+    const box = new Box()
+    const env = { ...box.env, HOLDFAST_STORE: server.url, HOLDFAST_TEST_SERVER: `${server.pid}` }
+    const run = new Program(
+      process.execPath,
+      ['--import', SIGNAL_AT_GRANT, BIN, 'acquire', 'job'],
+      { env },
+    )
+    expect(await run.code()).toBe(143)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toBe('holdfast: SIGTERM came before the work under "job" could start.\n')
+    const next = box.holdfast(['run', 'job', '--wait', '0', '--', 'true'], { env })
+    expect(await next.code()).toBe(0)
+  } finally {
+    await server.stop()
+  }
 })
 
 it('the library adopts the handle, which then is used up', async () => {

@@ -52,7 +52,7 @@ describe('a signal at the start of a run', () => {
   it('reports it in words without --json', async () => {
     const run = signalled(new Box(), 'SIGTERM', 1, ['run', 'job', '--', 'true'])
     expect(await run.code()).toBe(143)
-    expect(run.stderr).toBe('holdfast: SIGTERM came before the command could start under "job".\n')
+    expect(run.stderr).toBe('holdfast: SIGTERM came before the work under "job" could start.\n')
   })
 
   it('ends other commands', async () => {
