@@ -211,7 +211,7 @@ function handleFor({ store }: Runtime, text: unknown): Handle {
   const handle = decodeHandle(text)
   if (handle.store === store.name) return handle
   throw new LockUsageError(
-    `The handle is of a lease in a ${handle.store} store, and this is a ${store.name} store. Use the store that it was exported from.`,
+    `The handle is of a lease on "${handle.lock}" in another kind of store: ${handle.store}, and this one is ${store.name}. Use the store that it was exported from.`,
     { lock: handle.lock, store: store.name },
   )
 }

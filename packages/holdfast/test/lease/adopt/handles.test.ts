@@ -69,6 +69,14 @@ test.each(FORGED)('a forged handle with %s is refused', async (_name, change) =>
   expect((await lock.adopt(handle)).held).toBe(true)
 })
 
+test('the error for a handle of another store names the lock and both stores', async () => {
+  const { lock, handle } = await exported()
+  const forged = encodeHandle({ ...decodeHandle(handle), store: 'etcd' })
+  await expect(lock.adopt(forged)).rejects.toThrow(
+    'The handle is of a lease on "a" in another kind of store: etcd, and this one is embedded.',
+  )
+})
+
 test('a handle with another token or claim finds the lease lost, and harms nothing', async () => {
   const { lock, locks, handle } = await exported()
   const real = decodeHandle(handle)
