@@ -7,6 +7,7 @@ import type { ClaimTemplate, Runtime } from '../lease/runtime/runtime.js'
 import { limitsOf } from '../lease/wait/caller-wait.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { checkWhole } from '../options/whole-number.js'
 import type { LockInfo, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
 import { unsupported } from './unsupported.js'
@@ -72,11 +73,7 @@ function checkInspect(options: InspectOptions): Required<InspectOptions> {
   if (typeof prefix !== 'string') {
     throw new LockUsageError(`The prefix of inspect must be a string, not ${describe(prefix)}.`)
   }
-  if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new LockUsageError(
-      `The limit of inspect must be a whole number from 1 on, not ${describe(limit)}.`,
-    )
-  }
+  checkWhole('The limit of inspect', limit)
   return { prefix, limit }
 }
 

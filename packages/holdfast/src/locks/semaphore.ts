@@ -13,6 +13,7 @@ import {
   type LockOptions,
   type RunOptions,
 } from '../options/lock-options.js'
+import { checkWhole } from '../options/whole-number.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { FollowingLock } from './following-lock.js'
 import { BasicLock, type Lockable } from './lock.js'
@@ -124,10 +125,6 @@ function locksByWeight(
   }
 }
 
-function checkPermits(what: string, value: unknown, most: number, lock: string): void {
-  if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most) return
-  throw new LockUsageError(
-    `The ${what} of semaphore "${lock}" must be a whole number from 1 to ${most}, not ${describe(value)}.`,
-    { lock },
-  )
+function checkPermits(what: string, value: unknown, max: number, lock: string): void {
+  checkWhole(`The ${what} of semaphore "${lock}"`, value, { max }, { lock })
 }

@@ -4,6 +4,7 @@ import type { Client } from '../lease/client.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, checkNoOptions, type KnownKeys } from '../options/known-keys.js'
 import { LOCK_KEYS, lockSettings, type LockOptions } from '../options/lock-options.js'
+import { checkWhole } from '../options/whole-number.js'
 import { checkName } from '../store/names.js'
 import { mutex, type Mutex } from './mutex.js'
 
@@ -30,12 +31,7 @@ const MOST_STRIPES = 65_536
 export function striped(client: Client, name: string, options: StripedOptions): StripedLock {
   checkKeys('striped', options, STRIPED_KEYS, { lock: name })
   const { stripes, ...rest } = options
-  if (!Number.isSafeInteger(stripes) || stripes < 1 || stripes > MOST_STRIPES) {
-    throw new LockUsageError(
-      `The stripes of "${name}" must be a whole number from 1 to ${MOST_STRIPES}, not ${describe(stripes)}.`,
-      { lock: name },
-    )
-  }
+  checkWhole(`The stripes of "${name}"`, stripes, { max: MOST_STRIPES }, { lock: name })
   // The name of the last stripe is the longest.
   checkName(nameOf(stripes - 1), 'lock name with its stripe')
   // The mutexes are made when they are first used. Their options are checked now.
@@ -48,14 +44,7 @@ export function striped(client: Client, name: string, options: StripedOptions): 
 
   function at(stripe: number, extra?: unknown): Mutex {
     checkNoOptions('at', extra, { lock: name })
-    if (!Number.isSafeInteger(stripe) || stripe < 0 || stripe >= stripes) {
-      throw new LockUsageError(
-        `"${name}" has the stripes 0 to ${stripes - 1}; there is no ${describe(stripe)}.`,
-        {
-          lock: name,
-        },
-      )
-    }
+    checkWhole(`A stripe of "${name}"`, stripe, { min: 0, max: stripes - 1 }, { lock: name })
     let lock = made.get(stripe)
     if (!lock) made.set(stripe, (lock = mutex(client, nameOf(stripe), rest)))
     return lock

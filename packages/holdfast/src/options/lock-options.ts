@@ -5,6 +5,7 @@ import type { Clock, Random } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { describe } from './describe.js'
 import type { KnownKeys } from './known-keys.js'
+import { checkWhole } from './whole-number.js'
 import type { Store } from '../store/contract.js'
 
 /** How waiters of different processes take turns. */
@@ -157,6 +158,8 @@ const DEFAULTS: LockSettings = {
   awaitRelease: true,
 }
 
+const SETTINGS = Object.keys(DEFAULTS) as (keyof LockSettings)[]
+
 /** Below this a lease would end before a busy event loop could renew it. */
 const SHORTEST_TTL_MS = 50
 
@@ -196,11 +199,13 @@ export function lockSettings(
   defaults: LockSettings,
   store: Store,
 ): LockSettings {
+  const settings = { ...defaults }
+  for (const key of SETTINGS) {
+    // An undefined one means the default.
+    if (options[key] !== undefined) Object.assign(settings, { [key]: options[key] })
+  }
   const { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters, awaitRelease } =
-    {
-      ...defaults,
-      ...defined(options),
-    }
+    settings
   checkTtl(ttlMs, store)
   checkDuration('maxHoldMs', maxHoldMs, { min: 1, infinite: true })
   checkAbortBefore(abortBeforeMs, ttlMs, maxHoldMs)
@@ -210,12 +215,8 @@ export function lockSettings(
   if (fairness !== 'cohort' && fairness !== 'fifo') {
     throw new LockUsageError(`fairness must be 'cohort' or 'fifo', not ${describe(fairness)}.`)
   }
-  if (maxWaiters !== Infinity && !(Number.isSafeInteger(maxWaiters) && maxWaiters >= 1)) {
-    throw new LockUsageError(
-      `maxWaiters must be a whole number from 1 on, not ${describe(maxWaiters)}.`,
-    )
-  }
-  return { ttlMs, renew, maxHoldMs, abortBeforeMs, reentrant, fairness, maxWaiters, awaitRelease }
+  if (maxWaiters !== Infinity) checkWhole('maxWaiters', maxWaiters)
+  return settings
 }
 
 /**
@@ -267,13 +268,6 @@ export function checkDuration(
 export function checkBoolean(what: string, value: unknown): void {
   if (typeof value !== 'boolean')
     throw new LockUsageError(`${what} must be true or false, not ${describe(value)}.`)
-}
-
-/** Returns the options without undefined keys, which mean the default. */
-function defined<T extends object>(options: T): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as Partial<T>
 }
 
 export function checkLabel(label: unknown): string {

@@ -4,6 +4,7 @@
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
+import { checkWhole } from '../../options/whole-number.js'
 import {
   isIoRedis,
   isIoRedisCluster,
@@ -78,17 +79,11 @@ function replicasOf({
   minReplicas = 0,
   replicaTimeoutMs = 1000,
 }: RedisStoreOptions): ReplicaSettings {
-  if (!Number.isInteger(minReplicas) || minReplicas < 0 || minReplicas > MOST_REPLICAS) {
-    throw usage(`minReplicas must be a whole number from 0 to ${MOST_REPLICAS}.`)
-  }
+  const details = { store: STORE_NAME }
+  checkWhole('redisStore: minReplicas', minReplicas, { min: 0, max: MOST_REPLICAS }, details)
   // For WAIT no time at all would mean forever.
-  if (
-    !Number.isInteger(replicaTimeoutMs) ||
-    replicaTimeoutMs < 1 ||
-    replicaTimeoutMs > LONGEST_TIMEOUT_MS
-  ) {
-    throw usage(`replicaTimeoutMs must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}.`)
-  }
+  const range = { max: LONGEST_TIMEOUT_MS }
+  checkWhole('redisStore: replicaTimeoutMs', replicaTimeoutMs, range, details)
   return { minReplicas, replicaTimeoutMs }
 }
 

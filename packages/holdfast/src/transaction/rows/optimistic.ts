@@ -9,6 +9,7 @@ import { VersionConflictError } from '../../fence/errors.js'
 import { checkDuration } from '../../options/lock-options.js'
 import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
+import { checkWhole } from '../../options/whole-number.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
 import { isConflict } from '../failures.js'
 import { openTransaction, type AssertOpen } from '../open-transaction.js'
@@ -218,9 +219,7 @@ function settings(options: OptimisticOptions) {
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new LockUsageError('signal must be an AbortSignal.')
   }
-  if (!Number.isSafeInteger(tries) || tries < 1) {
-    throw new LockUsageError(`tries must be a whole number of at least 1, not ${describe(tries)}.`)
-  }
+  checkWhole('tries', tries)
   checkDuration('backoffMs', backoffMs, { min: 0 })
   checkDuration('maxBackoffMs', maxBackoffMs, { min: 0 })
   return { tries, backoffMs, maxBackoffMs, signal }
