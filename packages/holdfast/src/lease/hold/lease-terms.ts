@@ -53,7 +53,7 @@ function replaceTtl(grant: Grant, ttlMs: number, nowMs: number): void {
 /**
  * Renews a lease until it lasts for that long.
  * @throws LockUsageError when no renewal can make it last that long; StoreUnavailableError when
- * the renewals come too late.
+ * the renewals come too late, or a shorter one may still arrive.
  */
 export async function ensureLasts(lease: HeldLease, ms: number, extra: unknown): Promise<void> {
   const { grant } = lease
@@ -62,7 +62,7 @@ export async function ensureLasts(lease: HeldLease, ms: number, extra: unknown):
   lease.assertNotOver()
   checkEnsure(runtime, grant, lease.endsMs, ms)
   for (let tries = 0; lease.remainingMs < ms; tries += 1) {
-    if (tries === ENSURE_TRIES) throw tooSlow(runtime, grant.claim.lock, ms)
+    if (tries === ENSURE_TRIES) throw notEnsured(runtime, grant, ms)
     await lease.renew()
   }
 }
@@ -86,13 +86,21 @@ function checkEnsure({ clock }: Runtime, grant: Grant, endsMs: number, ms: unkno
   )
 }
 
-/** Returns the error for renewals that take longer than the TTL has time to spare. */
-function tooSlow({ store }: Runtime, lock: string, ms: number): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `The lease on "${lock}" continues, but ${ENSURE_TRIES} renewals in a row came too late to leave ${ms} ms. ` +
-      'Use a longer TTL, or check the store and the network.',
-    { lock, store: store.name },
-  )
+/**
+ * Returns the error for renewals that took longer than the TTL has time to spare, or that count for
+ * less than they asked for.
+ */
+function notEnsured({ store }: Runtime, grant: Grant, ms: number): StoreUnavailableError {
+  const { lock } = grant.claim
+  const trustedMs = grant.ownTtl?.trustedMs ?? Infinity
+  const reason =
+    trustedMs - marginMs(trustedMs) < ms
+      ? `its longer TTL is not certain: a renewal to ${trustedMs} ms is unanswered and may still arrive. Ask for less, or acquire the lock again.`
+      : `${ENSURE_TRIES} renewals in a row came too late to leave ${ms} ms. Use a longer TTL, or check the store and the network.`
+  return new StoreUnavailableError(`The lease on "${lock}" continues, but ${reason}`, {
+    lock,
+    store: store.name,
+  })
 }
 
 /**

@@ -148,6 +148,21 @@ test('ensure rejects when the lease is lost, or the store does not answer', asyn
   await expect(lease.ensure(1)).rejects.toMatchObject({ code: 'LOCK_LOST' })
 })
 
+test('ensure says that a longer TTL is in doubt while a renewal with a shorter one is unanswered', async () => {
+  const { clock, wire, lease, askedTtls } = await held({ renew: false })
+  wire.fate = () => 'fail'
+  await outcomeOf(clock.until(lease.renew()))
+  wire.fate = () => 'deliver'
+  await clock.until(lease.renew({ ttlMs: 10 * TTL_MS }))
+  const before = askedTtls().length
+  await expect(clock.until(lease.ensure(2 * TTL_MS))).rejects.toThrow(
+    'its longer TTL is not certain: a renewal to 3000 ms is unanswered and may still arrive.',
+  )
+  expect(askedTtls()).toHaveLength(before + 3)
+  expect(lease.held).toBe(true)
+  await clock.until(lease.ensure(TTL_MS - 100))
+})
+
 test('ensure gives up when each renewal comes too late', async () => {
   const { clock, wire, lease, askedTtls } = await held({ renew: false })
   await clock.advance(TTL_MS / 2)
