@@ -55,6 +55,16 @@ describe.each(kits)('through $name', (kit) => {
     expect(await (await lock.tryAcquire())?.release()).toBe('released')
   })
 
+  test('keeps the lock until the commit: its lease is not exported', async () => {
+    const locks = locksOf(kit.client())
+    const before = await count()
+    await locks.transaction(locks.mutex('exported'), db, async (tx, lease) => {
+      await insert(tx)
+      await expect(lease.export()).rejects.toMatchObject({ code: 'LOCK_USAGE', lock: 'exported' })
+    })
+    expect(await count()).toBe(before + 1)
+  })
+
   test('rolls back when the work fails', async () => {
     const locks = locksOf(kit.client())
     const before = await count()

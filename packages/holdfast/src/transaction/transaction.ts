@@ -8,6 +8,7 @@
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
+import { coverTransaction } from '../lease/adopt/covering-leases.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { ACQUIRE_KEYS, type AcquireOptions } from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
@@ -47,6 +48,7 @@ export async function transaction<L extends Lease, Tx, T>(
   const guard = guardFor(store, lock, db)
   if (options !== undefined) checkKeys('transaction', options, ACQUIRE_KEYS, { lock: lock.name })
   const lease = await coverable(await lock.acquire(options))
+  coverTransaction(lease)
   const progress: Progress = { working: Promise.resolve(), isCommitting: false }
   try {
     return await runGuarded(guard, lease, db, work, progress)

@@ -8,6 +8,7 @@ import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
 import type { Adoption, AdoptResult, Claim, Granted, Store } from '../../store/contract.js'
 import { Grant } from '../grant/grant.js'
+import { coversTransaction } from './covering-leases.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'
 import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
@@ -34,6 +35,7 @@ export async function exportLease(lease: Detachable, extra: unknown): Promise<st
   const { runtime, renewals } = services
   checkNoOptions('export', extra, { lock: grant.claim.lock })
   assertAdopts(runtime, grant.claim.lock)
+  if (coversTransaction(lease)) throw stays(grant.claim.lock, runtime.store)
   // With a whole TTL, and with no renewal in flight, which would find the claim lost.
   await lease.renew()
   renewals.stopRenewing(grant)
@@ -41,6 +43,13 @@ export async function exportLease(lease: Detachable, extra: unknown): Promise<st
   const store = runtime.store.name
   if (lease.open) lease.endExported()
   return encodeHandle({ store, lock, claimId: id, token, kind, capacity, weight, ttlMs })
+}
+
+function stays(lock: string, { name }: Store): LockUsageError {
+  return new LockUsageError(
+    `The lease on "${lock}" covers a transaction, so it is not exported. Acquire the lock again after the transaction, and export that lease.`,
+    { lock, store: name },
+  )
 }
 
 /**

@@ -61,7 +61,8 @@ export interface Lease extends AsyncDisposable {
    * renews nor releases it, `held` is false, and `release` resolves to `lost`. The signal does not
    * abort: nothing was lost. A run that re-entered the lock shares its lease, and exports that of
    * the outer runs.
-   * @throws UnsupportedLockError on stores that cannot. Otherwise as `renew` does.
+   * @throws UnsupportedLockError on stores that cannot; LockUsageError for the lease of
+   * `locks.transaction`, whose lock stays with the transaction. Otherwise as `renew` does.
    */
   export(): Promise<string>
   /** Adds to what `inspect` shows, and waits until the store has it. Throws as `renew` does. */
