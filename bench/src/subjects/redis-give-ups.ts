@@ -15,11 +15,15 @@ const RUN_MS = 1500
 
 const [fairness = 'fifo', port = '6379', loops = '64'] = process.argv.slice(2)
 const client = new Redis(Number(port))
-await createLocks(redisStore({ client })).mutex('given up').acquire()
+// Its own lock: the lease of an earlier run has not expired yet.
+const name = `given up ${process.pid}`
+const lease = await createLocks(redisStore({ client })).mutex(name).acquire()
 const waiting = createLocks(redisStore({ client }), {
   fairness: fairness as Fairness,
-}).mutex('given up')
+}).mutex(name)
 
+// A lease that nothing refers to would be reported as forgotten.
+process.on('exit', () => void lease.release())
 await runFree(() => giveUp, Number(loops), { runMs: RUN_MS, meter: redisMeter(Number(port)) })
 
 /** What counts as a pair here: a claim that queues, and its withdrawal. */
