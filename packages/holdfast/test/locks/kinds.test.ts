@@ -177,7 +177,7 @@ describe('a striped lock', () => {
     expect(Math.min(...counts)).toBeGreaterThan(800)
     expect(stock.for('user-1').name).toBe(stock.for('user-1').name)
     expect(stock.for('user-1').name).toBe(stock.at(stock.indexOf('user-1')).name)
-    expect(() => stock.at(16)).toThrow(/stripes 0 to 15/)
+    expect(() => stock.at(16)).toThrow(/from 0 to 15/)
   })
 })
 
