@@ -15,6 +15,7 @@ import { checkRuntimes } from './runtimes.mjs'
 import { packAll } from './tarballs.mjs'
 import { checkVersions } from './versions.mjs'
 import {
+  checkCommandTests,
   checkGlobal,
   checkModuleSystems,
   checkNodes,
@@ -35,6 +36,7 @@ try {
   await checkReadmes(project)
   await checkRuntimes(folder, tarballs, isQuick ? ['memory'] : undefined)
   if (!isQuick) {
+    await checkCommandTests()
     await checkTypes(folder, tarballs)
     await checkTestRunners(folder, tarballs)
     await checkNodes(project)

@@ -20,19 +20,22 @@ const run = (box: Box, cache?: string): Promise<void> =>
   start(box, ['run', 'job', '--', 'echo', 'ran'], /^ran\n$/, cache)
 const list = (box: Box): Promise<void> => start(box, ['ls'], /^No lock is held/m)
 
-it.each([
-  ['run', run],
-  ['ls', list],
-])('is made for this user alone, and used again: %s', async (_, command) => {
-  const box = new Box()
-  const folder = box.file('cache/holdfast')
-  await command(box)
-  expect(statSync(folder).mode & 0o777).toBe(0o700)
-  const made = readdirSync(folder)
-  expect(made).toHaveLength(1)
-  await command(box)
-  expect(readdirSync(folder)).toEqual(made)
-})
+/** In a package the other commands are several files, whose code only Node 22 and later keep. */
+const isPacked = process.env['HOLDFAST_TEST_BIN'] !== undefined
+
+it.each([['run', run] as const, ...(isPacked ? [] : [['ls', list] as const])])(
+  'is made for this user alone, and used again: %s',
+  async (_, command) => {
+    const box = new Box()
+    const folder = box.file('cache/holdfast')
+    await command(box)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    const made = readdirSync(folder)
+    expect(made).toHaveLength(1)
+    await command(box)
+    expect(readdirSync(folder)).toEqual(made)
+  },
+)
 
 it('of one bundle does not displace that of another', async () => {
   const box = new Box()

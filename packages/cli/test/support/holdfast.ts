@@ -10,7 +10,10 @@ import { endPrograms, Program, type ProgramOptions } from './program.js'
 import { endTerminals, Terminal } from './terminal.js'
 import { eventually } from '@holdfast/servers/eventually'
 
-export const BIN = fileURLToPath(new URL('../../bin/holdfast.cjs', import.meta.url))
+/** The command as it was built here, or the one of a package that the variable names. */
+export const BIN =
+  process.env['HOLDFAST_TEST_BIN'] ??
+  fileURLToPath(new URL('../../bin/holdfast.cjs', import.meta.url))
 
 const boxes = new Set<Box>()
 
