@@ -2,8 +2,11 @@
  * What is broken on purpose turns a run red: the library with one promise taken out, and the locks
  * of `verification/broken-locks/`.
  */
+import { spawnSync } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { brokenFilesOf, MUTATIONS } from '@holdfast/torture'
+import { brokenFilesOf, mutatedCommandLine, MUTATIONS, programOf } from '@holdfast/torture'
 import { isFull } from '../support/plan.js'
 import { torture } from './support/torture.js'
 
@@ -34,6 +37,29 @@ describe('a mutation', () => {
       expect(brokenFilesOf(mutation)).not.toEqual(new Map())
     },
   )
+})
+
+/** From its bundle it would run unbroken. */
+test('a broken copy of the command line runs the parts that were edited', () => {
+  const copy = mutatedCommandLine({
+    name: 'another-version',
+    edits: [
+      {
+        file: 'cli/dist/main.js',
+        find: "JSON.parse(readFileSync(MANIFEST, 'utf8'))",
+        replace: '{ version: "broken" }',
+      },
+    ],
+  })
+  try {
+    symlinkSync(join(import.meta.dirname, '../../node_modules'), join(copy, 'node_modules'))
+    const shown = spawnSync(process.execPath, [programOf(copy), '--version'], { encoding: 'utf8' })
+    expect(shown.stdout, shown.stderr).toBe('broken\n')
+    const help = spawnSync(process.execPath, [programOf(copy), 'run', '--help'])
+    expect(help.status, String(help.stderr)).toBe(0)
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
 })
 
 describe.concurrent('a library that is broken on purpose', () => {

@@ -1,20 +1,24 @@
 /** What of the command line is broken on purpose, and how a broken copy of it is made. */
+import { symlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { mutatedCopy, mutatedFiles, type Edit } from '@holdfast/simulator'
 import type { TortureMutation } from '../mutation.js'
 
-const PACKAGE = fileURLToPath(new URL('../../../../packages/cli', import.meta.url))
+const PACKAGES = fileURLToPath(new URL('../../../../packages', import.meta.url))
 /** What the program is made of. Without its bundle it runs from the parts, which can be edited. */
-const PARTS = /^(?:bin|dist)(?:$|\/)/
-const BUNDLE = /^dist\/(?:holdfast[^/]*\.js|run\.cjs)$/
+const PARTS = /^cli(?:$|\/(?:bin|dist)(?:$|\/))/
+const BUNDLE = /^cli\/dist\/[^/]+\.cjs$/
 
 /** Makes the copy and returns its folder. The caller removes it. */
 export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edits'>): string {
-  return mutatedCopy(mutation, PACKAGE, (path) => {
-    const part = relative(PACKAGE, path)
+  const copy = mutatedCopy(mutation, PACKAGES, (path) => {
+    const part = relative(PACKAGES, path)
     return part === '' || (PARTS.test(part) && !BUNDLE.test(part))
   })
+  // The parts import files of the library beside their package.
+  symlinkSync(join(PACKAGES, 'holdfast'), join(copy, 'holdfast'))
+  return copy
 }
 
 /**
@@ -24,22 +28,22 @@ export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edi
 export function filesOfMutatedCommandLine(
   mutation: Pick<TortureMutation, 'name' | 'edits'>,
 ): ReadonlyMap<string, string> {
-  return mutatedFiles(mutation, PACKAGE)
+  return mutatedFiles(mutation, PACKAGES)
 }
 
 /** The program of a copy, or of the package. */
 export function programOf(copy: string | undefined): string {
-  return join(copy ?? PACKAGE, 'bin/holdfast.cjs')
+  return join(copy ?? PACKAGES, 'cli/bin/holdfast.cjs')
 }
 
 const NO_STRIKE: Edit = {
-  file: 'bin/guardian.sh',
+  file: 'cli/bin/guardian.sh',
   find: 'kill -s KILL -- "-$id" 2>/dev/null',
   replace: ':',
 }
 
 const NO_END: Edit = {
-  file: 'dist/supervise/lease-watch.js',
+  file: 'cli/dist/supervise/lease-watch.js',
   find: "end('lost',",
   replace: "((..._) => {})('lost',",
 }
@@ -50,7 +54,7 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     name: 'gate-without-lease',
     breaks: 'The lease is asserted in the tick that opens the gate',
     edits: [
-      { file: 'dist/run/execute.js', find: 'lease.assertHeld();', replace: '' },
+      { file: 'cli/dist/run/execute.js', find: 'lease.assertHeld();', replace: '' },
       NO_STRIKE,
       NO_END,
     ],
