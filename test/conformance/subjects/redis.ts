@@ -36,9 +36,14 @@ interface Backing {
   readonly where: string
   /** How many processes the crash tests kill here. */
   readonly killRounds: number
+  /** How many clients are made before the first case. Default: none. */
+  readonly clients?: number
   restart(): Promise<void>
   stop(): Promise<void>
 }
+
+/** As many as the cases that run at a time use. */
+const SENTINEL_CLIENTS = 24
 
 /** Fewer processes are killed here than on one server, whose rule is the same. */
 const FEWER_KILLS = 5
@@ -65,6 +70,7 @@ export async function sentinelSubject(
     name: 'redis with Sentinels',
     where: `sentinel:${group.name}:${group.sentinelPorts.join(',')}`,
     killRounds: Math.ceil(serverKillRounds() / FEWER_KILLS),
+    clients: SENTINEL_CLIENTS,
     async restart() {
       // The Sentinels do not notice it.
       const primary = await group.primary()
@@ -95,9 +101,11 @@ export async function clusterSubject(
 
 async function subjectOf(
   library: Library,
-  { name, where, killRounds: rounds, restart, stop }: Backing,
+  { name, where, killRounds: rounds, clients: made = 0, restart, stop }: Backing,
 ): Promise<RedisSubject> {
   const clients = new ReusedClients(() => openAny(library, where))
+  const taken = await Promise.all(Array.from({ length: made }, () => clients.take()))
+  for (const client of taken) clients.giveBack(client)
   const open = async (): Promise<Store> => {
     const opened = await clients.take()
     return closing(redisStore({ client: opened.client }), () => clients.giveBack(opened))
