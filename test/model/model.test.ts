@@ -25,7 +25,7 @@ function model(args: readonly string[], env: NodeJS.ProcessEnv = process.env): R
 describe('the model of leases and fencing tokens', () => {
   test(
     'is as expected in its variants, and shows how the broken ones break',
-    { timeout: 240_000 },
+    { timeout: isFull() ? 1_200_000 : 240_000 },
     () => {
       const { status, stdout, stderr } = model(VARIANTS)
       expect(stderr).toBe('')
