@@ -48,9 +48,9 @@ export class Administration<S extends ServiceSession> {
     const { queueEntry } = record
     if (record.withdrawn || !queueEntry?.grant || queueEntry.claim.kind === 'semaphore')
       return false
-    const data = await this.#change(queueEntry.entry, asReader)
-    if (data) queueEntry.data = data
-    return data !== undefined
+    const changed = await this.#change(queueEntry.entry, asReader)
+    if (changed) queueEntry.wrote(changed.version, changed.data)
+    return changed !== undefined
   }
 
   /** Downgrades an entry that no client holds, such as that of a lease that is kept. */
@@ -64,33 +64,44 @@ export class Administration<S extends ServiceSession> {
 
   /** How long it may still be held, or undefined when it was gone already. */
   async #stealOne(holder: ListedEntry, { now, reason }: StealOptions): Promise<number | undefined> {
-    if (now) {
-      const evicted = await this.#context.service.evict(holder.entry, holder.data, reason)
-      return evicted ? 0 : undefined
+    const { service } = this.#context
+    if (now) return (await service.evict(holder, reason)) ? 0 : undefined
+    let found: ListedEntry | undefined = holder
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      if (!found) return undefined
+      const { entry, version }: ListedEntry = found
+      const data = {
+        ...found.data,
+        stolen: true,
+        ...(reason === undefined ? {} : { stolenBecause: reason }),
+      }
+      if ((await service.amend(entry, data, version)) !== undefined) return leftMs(found)
+      // It may be another claim's by now, which has adopted it.
+      const { queues } = await service.list({ lock: entry.lock })
+      found = queues[0]?.entries.find((one) => one.entry.number === entry.number)
     }
-    const marked = await this.#change(holder.entry, (data) => ({
-      ...data,
-      stolen: true,
-      ...(reason === undefined ? {} : { stolenBecause: reason }),
-    }))
-    return marked && leftMs(holder)
+    throw this.#changedTooOften(holder.entry)
   }
 
-  /** Changes the data of an entry of any client. Undefined when the entry is gone. */
+  /** Changes the data of the entry of a claim. Undefined when the claim has none any more. */
   async #change(
     entry: Entry,
     change: (data: EntryData) => EntryData,
-  ): Promise<EntryData | undefined> {
+  ): Promise<{ readonly data: EntryData; readonly version: bigint } | undefined> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const reading = await this.#context.reader.read({ entry, claim: undefined })
       if (reading.state === 'absent') return undefined
       const data = change(reading.data)
-      if ((await this.#context.service.amend(entry, data, reading.version)) !== undefined)
-        return data
+      const version = await this.#context.service.amend(entry, data, reading.version)
+      if (version !== undefined) return { data, version }
     }
-    throw new StoreUnavailableError(
-      `The entry of "${entry.lock}" in ${this.#context.name} changed ${TRIES} times while it was being changed. Try again.`,
-      { lock: entry.lock, store: this.#context.name },
+    throw this.#changedTooOften(entry)
+  }
+
+  #changedTooOften({ lock }: Entry): StoreUnavailableError {
+    return new StoreUnavailableError(
+      `The entry of "${lock}" in ${this.#context.name} changed ${TRIES} times while it was being changed. Try again.`,
+      { lock, store: this.#context.name },
     )
   }
 

@@ -114,8 +114,8 @@ export class EntryRemover<S extends ServiceSession> {
 
   async #leave(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): Promise<WithdrawOutcome> {
     const { service, records, localHandOffs } = this.#context
-    const { entry, claim, grant } = queueEntry
-    const leave = (): Promise<boolean> => service.leave(entry)
+    const { entry, version, claim, grant } = queueEntry
+    const leave = (): Promise<boolean> => service.leave(entry, version)
     // A claim that was not withdrawn is removed after its end: a later withdrawal is too late.
     const held = record.withdrawn ? queueEntry.outcome : 'absent'
     try {

@@ -90,7 +90,7 @@ export class QueueEntrance<S extends ServiceSession> {
     if (assured.value) return this.#entered(record, queueEntry, made, result)
     // One of its two sessions has ended. On the other one it would stand in the way of its own next
     // try.
-    await this.#context.service.leave(result.entry)
+    await this.#context.service.leave(result.entry, result.version)
     record.queueEntry = undefined
     return undefined
   }

@@ -186,15 +186,23 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
    * given.
    */
   amend(entry: Entry, data: EntryData, version: bigint, session?: S): Promise<bigint | undefined>
-  /** Takes out this very entry. False when it was not there. */
-  leave(entry: Entry): Promise<boolean>
+  /**
+   * Takes out the entry, if it is still this claim's: another claim may have adopted it. False when
+   * it was not there.
+   *
+   * @param version as it was last seen here; the service looks again when it has changed since
+   */
+  leave(entry: Entry, version: bigint): Promise<boolean>
   /**
    * Takes out the entry of a claim that may or may not have been made, and refuses the claim from
    * now on, also when its `enter` is still on the way. The data of the entry where there was one.
    */
   block(claim: ClaimRef): Promise<EntryData | undefined>
-  /** Removes an entry of another client, and leaves the reason where the service can. */
-  evict(entry: Entry, data: EntryData, reason: string | undefined): Promise<boolean>
+  /**
+   * Removes an entry of another client, and leaves the reason where the service can. The entry goes
+   * also when another claim has adopted it since it was listed.
+   */
+  evict(listed: ListedEntry, reason: string | undefined): Promise<boolean>
   /**
    * Calls back once when a predecessor has changed or gone after the moment; spurious calls are
    * allowed.

@@ -7,6 +7,7 @@ import type { Claim } from '../../store/contract.js'
 import type { EntryData } from '../coordination/entry.js'
 import type { Entry, EnterResult, EnterSessions, QueuePosition } from '../coordination/service.js'
 import { mayGo } from '../coordination/queue-rule.js'
+import type { EntryKeys } from './entry-keys.js'
 import { isLeaseGone } from './failures.js'
 import { goneKey, otherShapes, queueOf, rivals } from './keys.js'
 import type { EtcdSession } from './leases.js'
@@ -38,18 +39,22 @@ const TRIES = 10
 export async function enter(
   run: Run,
   claim: Claim,
-  key: string,
+  keys: Pick<EntryKeys, 'take' | 'exchange'>,
   data: EntryData,
   sessions: EnterSessions<EtcdSession>,
   crowd?: Crowd,
 ): Promise<EnterResult> {
-  const planned = { claim, key, value: encodeValue(data, claim.id) }
+  const value = encodeValue(data, claim.id)
+  let key = keys.take(claim)
   try {
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    for (let tries = 0; tries < TRIES;) {
+      const planned = { claim, key, value }
       const result = await (crowd && sessions.waiter
         ? tryToJoin(run, planned, { ...sessions, waiter: sessions.waiter }, crowd)
         : tryToEnter(run, planned, sessions))
-      if (result) return result
+      if (result === OCCUPIED) key = keys.exchange(claim)
+      else if (result) return result
+      else tries += 1
     }
   } catch (error) {
     if (isLeaseGone(error)) return { outcome: 'no-session' }
@@ -64,12 +69,16 @@ export async function enter(
   )
 }
 
+/** Another claim's entry stands under the key. */
+const OCCUPIED = 'occupied'
 /** Undefined when the queue changed meanwhile. */
+type TryResult = EnterResult | typeof OCCUPIED | undefined
+
 async function tryToEnter(
   run: Run,
   planned: Planned,
   sessions: EnterSessions<EtcdSession>,
-): Promise<EnterResult | undefined> {
+): Promise<TryResult> {
   const { claim, key, value } = planned
   const { holder, waiter } = sessions
   const rival = rivals(claim.lock, claim)
@@ -110,7 +119,7 @@ async function tryToJoin(
   planned: Planned,
   sessions: EnterSessions<EtcdSession> & { readonly waiter: EtcdSession },
   crowd: Crowd,
-): Promise<EnterResult | undefined> {
+): Promise<TryResult> {
   const { claim, key, value } = planned
   const answer = await run({
     when: sound(planned),
@@ -169,9 +178,11 @@ async function refusal(
   planned: Planned,
   sessions: EnterSessions<EtcdSession>,
   { answers }: TxnAnswer,
-): Promise<EnterResult | undefined> {
+): Promise<TryResult> {
   const [own, gone, ...others] = answers.map(({ found }) => found[0])
   if (gone) return { outcome: 'withdrawn' }
+  // This client's alone, unless it was exported: then any claim may have adopted it.
+  if (own && decodeValue(own.value)?.id !== planned.claim.id) return OCCUPIED
   if (own) return reenter(run, planned, sessions, own)
   for (const other of others) {
     const data = other && decodeValue(other.value)?.data
@@ -191,7 +202,6 @@ async function reenter(
   own: KeyValue,
 ): Promise<EnterResult | undefined> {
   const { claim, value } = planned
-  // Its key is this client's alone, and belongs to one claim at a time.
   const session = waiter && own.lease === waiter.lease ? waiter : holder
   const { succeeded, answers, revision } = await run({
     when: [when.unchanged(own.key, own.modRevision)],

@@ -43,6 +43,18 @@ export class EntryKeys {
     return entryKey.key
   }
 
+  /**
+   * Returns another key for a claim, and gives the first one to no other claim: an entry stands
+   * there that this client has exported.
+   */
+  exchange(claim: Claim): string {
+    const entryKey = this.#taken.get(idOf(claim))
+    this.#taken.delete(idOf(claim))
+    const pool = entryKey && this.#pools.get(entryKey.prefix)
+    if (pool && entryKey.name === this.#name) pool.used -= 1
+    return this.take(claim)
+  }
+
   /** How many entries of this client have, or are about to have, keys in the queue of a claim. */
   used(claim: Claim): number {
     return this.#pools.get(entryPrefix(claim))?.used ?? 0

@@ -1,4 +1,5 @@
 /** The queue recipe's port to etcd: every step is one transaction. */
+import { StoreUnavailableError } from '../../errors.js'
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
 import type { EntryData } from '../coordination/entry.js'
 import type {
@@ -8,6 +9,7 @@ import type {
   Exactness,
   EntryReading,
   EntryQuery,
+  ListedEntry,
   ServiceWatch,
   QueuesPage,
   CoordinationService,
@@ -25,20 +27,20 @@ import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import { QueueReads } from './queue-reads.js'
 import { QuorumReads } from './quorum-reads.js'
 import { EntryKeys } from './entry-keys.js'
-import { beforeOperations, MOST_BEFORE, positionFrom } from './predecessor-reads.js'
-import { decodeValue, encodeValue } from './values.js'
+import { OPERATIONS_A_READ, readingFrom, readOperations } from './entry-reads.js'
+import { decodeValue, encodeGone, encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
-/**
- * etcd takes 128 operations in a transaction by default, and a read is two beside what stands
- * before the entry.
- */
-const LOOKS_AT_ONCE = Math.floor(128 / (2 + MOST_BEFORE))
+/** etcd takes 128 operations in a transaction by default. */
+const LOOKS_AT_ONCE = Math.floor(128 / OPERATIONS_A_READ)
 /**
  * How long the word of a thief stays for its victim, and that of a claim that is gone for its own
  * late request, in milliseconds.
  */
 const WORD_MS = 60_000
+
+/** An entry may change while it is being removed: each change is one of a few clients' verbs. */
+const TRIES = 10
 
 /** More entries of this client than that in one queue enter without reading it. */
 const CROWD = 40
@@ -78,16 +80,15 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     data: EntryData,
     sessions: EnterSessions<EtcdSession>,
   ): Promise<EnterResult> {
-    const key = this.#entryKeys.take(claim)
     const unclear = this.#connection.unclear
     const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)
     let result: EnterResult
     try {
-      const isCrowded = this.#entryKeys.used(claim) > CROWD
+      const isCrowded = this.#entryKeys.used(claim) >= CROWD
       result = await enter(
         run,
         claim,
-        key,
+        this.#entryKeys,
         data,
         sessions,
         isCrowded ? this.#queueReads : undefined,
@@ -149,7 +150,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     return succeeded ? revision : undefined
   }
 
-  async leave(entry: Entry): Promise<boolean> {
+  async leave(entry: Entry, version: bigint): Promise<boolean> {
     const then = [op.remove(entry.key)]
     const word = goneKey(entry)
     if (this.#doubted.has(word)) {
@@ -158,13 +159,11 @@ export class EtcdService implements CoordinationService<EtcdSession> {
       then.push(op.put(word, encodeGone(undefined), lease))
     }
     // Not repeated here: a second one would find nothing, and leave open which one removed it.
-    const { succeeded } = await this.#change(
-      entry.lock,
-      { when: [when.created(entry.key, entry.number)], then },
-      false,
+    const left = await this.#takeOut({ entry, version }, false, ({ id }) =>
+      id === entry.id ? then : undefined,
     )
     this.#forget(entry)
-    return succeeded
+    return left
   }
 
   async block(claim: ClaimRef): Promise<EntryData | undefined> {
@@ -180,28 +179,24 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     )
     // From this moment on no entry of this claim can be made, so what is there now is all there is.
     this.#doubted.delete(goneKey(claim))
-    for (const { key: place, value, createRevision: number } of answers[1]?.found ?? []) {
+    for (const { key: place, value, createRevision: number, modRevision } of answers[1]?.found ??
+      []) {
       // Those of others are not read: they may be of a format that is not known here.
       const decoded = value.includes(claim.id) ? decodeValue(value) : undefined
       if (decoded?.id !== claim.id) continue
-      await this.leave({ ...claim, key: place, number })
-      return decoded.data
+      const left = await this.leave({ ...claim, key: place, number }, modRevision)
+      return left ? decoded.data : undefined
     }
     this.#entryKeys.release(claim)
     return undefined
   }
 
-  async evict(entry: Entry, _data: EntryData, reason: string | undefined): Promise<boolean> {
+  async evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
     const lease = await this.#tombstoneLeases.lease(WORD_MS)
-    const { succeeded } = await this.#change(
-      entry.lock,
-      {
-        when: [when.created(entry.key, entry.number)],
-        then: [op.remove(entry.key), op.put(goneKey(entry), encodeGone(reason ?? ''), lease)],
-      },
-      true,
-    )
-    return succeeded
+    return this.#takeOut(listed, true, (entry) => [
+      op.remove(entry.key),
+      op.put(goneKey(entry), encodeGone(reason ?? ''), lease),
+    ])
   }
 
   watch({ predecessors, moment, onlyGone }: Watched, changed: () => void): ServiceWatch {
@@ -250,6 +245,37 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     else this.#forget(claim)
   }
 
+  /**
+   * Removes an entry as it was seen. Where it has changed since, another claim may have adopted it,
+   * so it is looked at again: `removal` says what removes it, or that it stays.
+   */
+  async #takeOut(
+    { entry, version }: Pick<ListedEntry, 'entry' | 'version'>,
+    repeatable: boolean,
+    removal: (entry: Entry) => readonly Buffer[] | undefined,
+  ): Promise<boolean> {
+    const { lock, key, number } = entry
+    let seen = { id: entry.id, version }
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const then = removal({ ...entry, id: seen.id })
+      if (!then) return false
+      const { succeeded, answers } = await this.#change(
+        lock,
+        { when: [when.unchanged(key, seen.version)], then, otherwise: [op.range(key)] },
+        repeatable,
+      )
+      if (succeeded) return true
+      const now = answers[0]?.found[0]
+      const id = now?.createRevision === number ? decodeValue(now.value)?.id : undefined
+      if (!now || id === undefined) return false
+      seen = { id, version: now.modRevision }
+    }
+    throw new StoreUnavailableError(
+      `The entry of "${lock}" in etcd changed ${TRIES} times while it was being removed. Try again.`,
+      { lock, store: 'etcd' },
+    )
+  }
+
   /** Its entry is gone for certain, and none will be made. */
   #forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
     this.#doubted.delete(goneKey(claim))
@@ -259,39 +285,4 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {
     return this.#batches.run(lock, txn(request), repeatable)
   }
-}
-
-/** The entry itself, the word that it was stolen, and what stands before it. */
-function readOperations({ entry, claim }: EntryQuery): Buffer[] {
-  const before = claim ? beforeOperations(entry.lock, claim, entry.number) : []
-  return [op.range(entry.key), op.range(goneKey(entry)), ...before]
-}
-
-function readingFrom(
-  { entry, claim }: EntryQuery,
-  answers: TxnAnswer['answers'],
-  moment: bigint,
-): EntryReading {
-  const [owns, words, ...before] = answers.map(({ found }) => found)
-  const own = owns?.[0]
-  const gone = words?.[0]
-  const data = own?.createRevision === entry.number ? decodeValue(own.value)?.data : undefined
-  if (own && data) {
-    const position = claim ? positionFrom(claim, before) : { before: [], weight: 0 }
-    return { state: 'present', data, version: own.modRevision, ...position, moment }
-  }
-  const stealReason = gone && decodeGone(gone.value.toString())
-  return { state: 'absent', ...(stealReason === undefined ? {} : { stealReason }) }
-}
-
-/**
- * What stands under a claim that is no more: the reason of a thief, or nothing when it was
- * withdrawn.
- */
-function encodeGone(stealReason: string | undefined): string {
-  return stealReason === undefined ? 'withdrawn' : `stolen:${stealReason}`
-}
-
-function decodeGone(text: string): string | undefined {
-  return text.startsWith('stolen:') ? text.slice('stolen:'.length) : undefined
 }

@@ -12,3 +12,16 @@ export function decodeValue(value: Buffer): { data: EntryData; id: string } | un
   const { id, ...data } = entry
   return { data, id }
 }
+
+/**
+ * What stands under a claim that is no more: the reason of a thief, or nothing when it was
+ * withdrawn.
+ */
+export function encodeGone(stealReason: string | undefined): string {
+  return stealReason === undefined ? 'withdrawn' : `stolen:${stealReason}`
+}
+
+/** The reason of the steal. Undefined when the claim was withdrawn. */
+export function decodeGone(text: string): string | undefined {
+  return text.startsWith('stolen:') ? text.slice('stolen:'.length) : undefined
+}

@@ -10,6 +10,7 @@ import type {
   Exactness,
   EntryReading,
   EntryQuery,
+  ListedEntry,
   Predecessor,
   ServiceWatch,
   QueuesPage,
@@ -149,7 +150,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     return this.#typed(() => this.#blocker.block(() => this.#sessions.any(), claim))
   }
 
-  async evict(entry: Entry): Promise<boolean> {
+  async evict({ entry }: ListedEntry): Promise<boolean> {
     return this.#typed(async () => removeNode(await this.#sessions.any(), entry.key))
   }
 
