@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.js'
-import { COMPUTING, leftOut, OWN_PROCESS, planOf, testFiles } from './test/support/plan.js'
+import { atATime, COMPUTING, leftOut, OWN_PROCESS, planOf, testFiles } from './test/support/plan.js'
 
 const plan = planOf()
 const left = leftOut(plan)
@@ -21,10 +21,7 @@ const shared: ViteUserConfig['test'] = {
   // Files share processes, since the start of one takes a third of a second of a processor. They do
   // not share modules: test/support/own-modules.ts.
   isolate: false,
-  // For two cores: a test that waits uses a third of one, and one that computes takes what is left.
-  maxWorkers: 6,
-  // Of the cases of the conformance suite, which mostly wait.
-  maxConcurrency: 8,
+  ...atATime(plan),
   // Node itself loads the built packages, and broken copies of them: users get the same, and it
   // takes less time.
   server: { deps: { external: [/\/dist\//, /\/holdfast-mutation-/] } },

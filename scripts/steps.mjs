@@ -12,6 +12,24 @@ import { spawn } from 'node:child_process'
 
 export class StepFailed extends Error {}
 
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+
+/** @param {string} title @param {string[]} args @returns {Step} */
+export function node(title, ...args) {
+  return { title, command: process.execPath, args }
+}
+
+/** @param {string} title @param {string} script @returns {Step} */
+export function npm(title, script) {
+  return { title, command: 'npm', args: ['run', '--silent', script] }
+}
+
+/** Passes a signal on to the steps that run. @param {NodeJS.Signals} signal */
+export function endRunningSteps(signal) {
+  for (const child of running) child.kill(signal)
+}
+
 /**
  * Runs the step, and shows its output while it runs.
  * @param {Step} step
@@ -22,25 +40,6 @@ export async function runStep(step) {
   const ended = await execute(step, 'inherit')
   if (ended.code !== 0) throw new StepFailed(failureOf(step, ended))
   console.log(`   done in ${ended.seconds} s`)
-}
-
-/**
- * Runs one after the other, also when one has failed.
- * @param {readonly (() => Promise<void>)[]} runs
- * @throws StepFailed when all have ended and one of them failed.
- */
-export async function runEach(runs) {
-  /** @type {string[]} */
-  const failures = []
-  for (const run of runs) {
-    try {
-      await run()
-    } catch (error) {
-      if (!(error instanceof StepFailed)) throw error
-      failures.push(error.message)
-    }
-  }
-  if (failures.length > 0) throw new StepFailed(failures.join('\n'))
 }
 
 /**
@@ -88,7 +87,9 @@ function execute({ command, args, env }, stdio) {
       stream?.setEncoding('utf8').on('data', (text) => (output += text))
     }
     child.on('error', reject)
+    running.add(child)
     child.on('close', (code, signal) => {
+      running.delete(child)
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
       resolve({ code: code ?? (signal ? 1 : 0), seconds, output })
     })

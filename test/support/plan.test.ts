@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   COMPUTING,
@@ -9,6 +10,7 @@ import {
   planOf,
   testFiles,
 } from './plan.js'
+import { PARTS } from '../../scripts/plan/parts.mjs'
 
 const pathOf = (pattern: string): string => pattern.replace(/\/\*\*.*/, '')
 
@@ -38,6 +40,22 @@ describe('HOLDFAST_TEST', () => {
   test('refuses a name that is no plan', () => {
     expect(() => planOf('slow')).toThrow('fast, usual, full')
   })
+})
+
+test('each test file belongs to one part of the exhaustive plan', () => {
+  const files = [...readdirSync('packages').map((name) => `packages/${name}/test`), 'test']
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => {
+      const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(folder, name))
+    })
+  const runs = PARTS.flatMap(({ steps }) => steps).filter(
+    ({ env }) => env?.['HOLDFAST_TEST'] === 'full',
+  )
+  const runsOf = (file: string): number =>
+    runs.filter(({ args }) => args.some((part) => file.includes(part))).length
+  expect(files.length).toBeGreaterThan(200)
+  expect(files.filter((file) => runsOf(file) !== 1)).toEqual([])
 })
 
 test('firstSeed begins where the seeds of a day before ended', () => {

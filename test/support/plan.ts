@@ -6,6 +6,8 @@
  * | `fast`  | what a Node's version may change, with few rounds                                  |
  * | `usual` | every store under the whole conformance suite, and nearly every other test         |
  * | `full`  | every test, and more rounds of killed processes, where the rare interleavings are  |
+ *
+ * `npm run test:full` runs `full` in parts, on one Node (scripts/plan/parts.mjs).
  */
 const PLANS = ['fast', 'usual', 'full'] as const
 export type Plan = (typeof PLANS)[number]
@@ -48,7 +50,7 @@ const FAST_FOLDERS = ['lease', 'locks', 'clock', 'embedded'].map(
 const FAST = FAST_FOLDERS.map((folder) => `${folder}**/*.test.ts`)
 
 const NOT_IN_FAST: LeftOut = {
-  reason: `a Node's version changes nothing there; \`full\` runs it on each Node`,
+  reason: `a Node's version changes nothing there`,
   files: [`all but ${FAST.join(', ')}`],
 }
 
@@ -99,9 +101,21 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
   },
 ]
 
+/**
+ * Returns how many files and how many cases of a file run at a time, for two cores. A file of the
+ * usual plan that waits uses a third of a core, and one that computes takes what is left. The cases
+ * of the conformance suite mostly wait. What the full plan adds computes, or keeps a server busy:
+ * half as much at a time leaves the tests' own clocks true.
+ */
+export function atATime(plan: Plan): { maxWorkers: number; maxConcurrency: number } {
+  return plan === 'full'
+    ? { maxWorkers: 3, maxConcurrency: 4 }
+    : { maxWorkers: 6, maxConcurrency: 8 }
+}
+
 const KILL_ROUNDS = { fast: 4, usual: 10, full: 300 } as const
 /** A round takes longer with a server, and many stores have one. */
-const SERVER_KILL_ROUNDS = { fast: 3, usual: 4, full: 300 } as const
+const SERVER_KILL_ROUNDS = { fast: 3, usual: 4, full: 100 } as const
 
 /**
  * Returns the plan that the variable names.

@@ -1,0 +1,117 @@
+/**
+ * The parts of the exhaustive plan, in the order in which they run. Each can be run alone:
+ * `npm run test:full -- newest torture`.
+ *
+ * Heavy seeds and rounds run on one Node. The other Nodes run what a Node's version can change.
+ * `minutes` is what a part took alone on two cores.
+ */
+import { OTHER_NODES, onNode } from '../nodes.mjs'
+import { node, npm } from '../steps.mjs'
+import { NEWEST_RUNS } from './newest.mjs'
+
+/** @typedef {import('../steps.mjs').Step} Step */
+/** @typedef {{ name: string, minutes: number, title: string, steps: readonly Step[] }} Part */
+
+/** `HOLDFAST_NEWEST=none` leaves the newest servers out. */
+export const NEWEST = process.env.HOLDFAST_NEWEST
+
+const FULL = { HOLDFAST_TEST: 'full' }
+
+/** Timers, async contexts, `node:sqlite`, sockets, signals and processes differ by Node. */
+const OF_A_NODE = [
+  ...['lease', 'locks', 'clock', 'embedded'].map((room) => `packages/holdfast/test/${room}/`),
+  ...['run', 'supervise'].map((room) => `packages/cli/test/${room}/`),
+  ...['memory.', 'embedded', 'redis-ioredis6', 'redis-redis6', 'postgres-pg', 'mysql', 'etcd.'].map(
+    (store) => `test/conformance/${store}`,
+  ),
+  'test/conformance/zookeeper.',
+]
+
+/** @type {readonly Part[]} */
+export const PARTS = [
+  {
+    name: 'packages',
+    minutes: 6,
+    title: 'the packed packages in every module system, compiler, test runner and runtime',
+    steps: [node('packages', 'scripts/pack/check.mjs')],
+  },
+  ...(NEWEST === 'none' ? [] : NEWEST_RUNS).map(({ name, servers, tests }) => ({
+    name,
+    minutes: 8,
+    title: `the tests of each store on the newest ${servers.join(', ')}`,
+    steps: [
+      fetchNewest(...servers),
+      testsOf(`tests on the newest ${servers.join(', ')}`, tests, {
+        HOLDFAST_TEST: 'usual',
+        HOLDFAST_NEWEST: servers.join(),
+      }),
+    ],
+  })),
+  part('library', 10, 'the runtime and each store’s own traps', [
+    'packages/holdfast/test/',
+    'packages/conformance/test/',
+  ]),
+  part('command-line', 8, 'the command line and the lab', ['packages/cli/', 'packages/lab/']),
+  part('conformance', 20, 'the suite over each store, client library and topology', [
+    'test/conformance/',
+  ]),
+  part(
+    'together',
+    12,
+    'several packages together, and the version before beside this one',
+    [
+      ...['boot', 'deadlocks', 'docs', 'examples', 'libraries', 'oversell', 'rule', 'servers'],
+      ...['support', 'transaction', 'versions'],
+    ].map((folder) => `test/${folder}/`),
+  ),
+  part('simulator', 12, 'the runtime in virtual time, broken locks and the state-space model', [
+    ...['simulator', 'broken-locks', 'model'].map((folder) => `test/${folder}/`),
+  ]),
+  {
+    name: 'torture',
+    minutes: 15,
+    title: 'each store and each mutation under real faults',
+    steps: [
+      // One of the faults stalls the disk of a newer etcd than Debian 12 has.
+      ...(NEWEST === 'none' ? [] : [fetchNewest('etcd')]),
+      testsOf('tests of the torture', ['test/torture/'], FULL),
+    ],
+  },
+  ...OTHER_NODES.map((version) => ({
+    name: `node-${version}`,
+    minutes: 5,
+    title: `what a Node’s version can change, on Node ${version}`,
+    steps: [
+      {
+        ...onNode(version, 'scripts/test.mjs', ...OF_A_NODE),
+        env: { HOLDFAST_TEST: 'usual' },
+      },
+    ],
+  })),
+]
+
+/**
+ * @param {string} name @param {number} minutes @param {string} title
+ * @param {readonly string[]} files parts of the paths of the test files
+ * @returns {Part}
+ */
+function part(name, minutes, title, files) {
+  return { name, minutes, title, steps: [testsOf(title, files, FULL)] }
+}
+
+/** @param {string} title @param {readonly string[]} files @param {NodeJS.ProcessEnv} env */
+function testsOf(title, files, env) {
+  return { ...node(title, 'scripts/test.mjs', ...files), env }
+}
+
+/** The versions move, so each run fetches the servers and prints which versions it found. */
+function fetchNewest(/** @type {readonly string[]} */ ...servers) {
+  return node(
+    `fetching the newest ${servers.join(', ')}`,
+    'verification/servers/dist/fetch-newest.js',
+    ...servers,
+  )
+}
+
+/** What must be there before any part. */
+export const PREPARATION = [node('what the tests need', 'scripts/needs.mjs'), npm('build', 'build')]
