@@ -25,7 +25,7 @@ export async function stageLibrary() {
     changes: { bin: { holdfast: 'bin/holdfast.cjs' }, man: ['dist/holdfast.1'] },
   })
   // `dist/run.cjs` is the small file of `holdfast run`; the other commands share the library.
-  for (const path of ['bin', 'dist/run.cjs', 'dist/holdfast.1']) {
+  for (const path of ['bin', 'dist/run.cjs', 'dist/guardian.cjs', 'dist/holdfast.1']) {
     cpSync(join(COMMAND, path), join(target, path), { recursive: true })
   }
   const schema = 'schema/output.v1.json'

@@ -1,7 +1,8 @@
-// Bundles the command line and the library into two files. `holdfast run` stands before every
+// Bundles the command line and the library into three files. `holdfast run` stands before every
 // command that it guards; Node needs time for each file, and less for CommonJS than for modules.
 //
 // run.cjs        `holdfast run` on the embedded store, alone
+// guardian.cjs   the guardian of a run, where no shell can be it
 // holdfast.cjs   all commands; a part that is imported later also runs later
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,4 +62,11 @@ await build({
   // The other bundle opens the stores on servers, so this import is never reached.
   external: [...common.external, '*/servers.js'],
   plugins: [withoutRareCalls],
+})
+
+await build({
+  ...common,
+  entryPoints: [join(dist, 'supervise/node-guardian.js')],
+  outfile: join(dist, 'guardian.cjs'),
+  minify: true,
 })

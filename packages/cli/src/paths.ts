@@ -5,4 +5,5 @@
 import { fileURLToPath } from 'node:url'
 
 export const GUARDIAN_SCRIPT = fileURLToPath(new URL('../bin/guardian.sh', import.meta.url))
+export const GUARDIAN_FOR_NODE = fileURLToPath(new URL('guardian.cjs', import.meta.url))
 export const MANIFEST = new URL('../package.json', import.meta.url)

@@ -25,7 +25,7 @@ function checkClock(): Finding {
   return ok('clock', `${now.toISOString()}, ${since}`)
 }
 
-/** The gate and the guardian of `run` are shells. */
+/** The gate of `run` is this shell. The guardian is another program where it has to be. */
 function checkShell(): Finding {
   const startedMs = performance.now()
   const { status, error } = spawnSync('/bin/sh', ['-c', 'exit 0'])

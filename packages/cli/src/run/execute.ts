@@ -92,6 +92,7 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
     command: settings.command,
     env,
     terminal,
+    mark: lease.claimId,
     record: (group) => lease.annotate({ group }),
     assertWanted: () => {
       if (pending !== undefined) throw new InterruptedError(settings.name, pending)

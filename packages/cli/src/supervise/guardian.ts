@@ -1,27 +1,34 @@
 /**
- * The wrapper's side of the guardian. bin/guardian.sh describes its work, and why it is a shell.
+ * The wrapper's side of the guardian. bin/guardian.sh describes its work.
  *
  * The order closes the race between starting and guarding: the guardian starts, the command starts
  * behind its gate, the guardian learns its id, the gate opens. The pipe's write end is
  * close-on-exec, so no other process inherits it, and the pipe ends with this process.
  */
+import { existsSync } from 'node:fs'
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { SystemError } from '../cli-error.js'
-import { GUARDIAN_SCRIPT } from '../paths.js'
+import { GUARDIAN_FOR_NODE, GUARDIAN_SCRIPT } from '../paths.js'
 import { startFailure } from './start-failure.js'
 import type { Target } from './command-processes.js'
 
-/**
- * Returns a PATH with the system's folders: that of the command may lead nowhere, and without
- * `sleep` the guardian would never strike.
- */
-function guardianPath(): string {
-  const ours = process.env['PATH'] ?? ''
-  return ours === '' ? SYSTEM_PATH : `${ours}:${SYSTEM_PATH}`
-}
+/** Shells whose `read -t` measures time, by their usual paths. The first is the quickest start. */
+const SHELLS: readonly (readonly [file: string, ...args: string[]])[] = [
+  ['/bin/bash'],
+  ['/usr/bin/bash'],
+  ['/bin/busybox', 'sh'],
+  ['/usr/bin/busybox', 'sh'],
+]
 
-const SYSTEM_PATH = '/usr/bin:/bin'
+/**
+ * Returns the program of the guardian. The script reads /proc, and without it, or without such a
+ * shell, the guardian is Node.
+ */
+function guardianProgram(): readonly [file: string, ...args: string[]] {
+  const shell = process.platform === 'linux' && SHELLS.find(([file]) => existsSync(file))
+  return shell ? [...shell, GUARDIAN_SCRIPT] : [process.execPath, GUARDIAN_FOR_NODE]
+}
 
 export class Guardian {
   readonly #child: ChildProcess
@@ -40,14 +47,15 @@ export class Guardian {
   }
 
   static async start(): Promise<Guardian> {
-    const child = spawn('/bin/sh', [GUARDIAN_SCRIPT], {
+    const [file, ...args] = guardianProgram()
+    const child = spawn(file, args, {
       // It keeps no output open (`holdfast run … | tee log` must end) and no folder busy.
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
       cwd: '/',
-      // The wrapper's environment could break a shell (OPTIND=x), and the guardian needs none of
-      // it.
-      env: { PATH: guardianPath() },
+      // The wrapper's environment could break a shell (OPTIND=x, BASH_ENV). The guardian uses none
+      // of it; the torture finds all processes of its runs by their PATH.
+      env: { PATH: process.env['PATH'] },
     })
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
@@ -72,7 +80,10 @@ export class Guardian {
         ),
       )
     })
-    this.#send(`watch ${target.kind} ${target.id} ${target.startTime}`)
+    // The start time of a process that is gone is unknown; an empty word would shift the others.
+    const { kind, id, startTime } = target
+    const members = target.kind === 'tree' ? ` ${target.session} ${target.mark}` : ''
+    this.#send(`watch ${kind} ${id} ${startTime || '-'}${members}`)
     return answered
   }
 
@@ -82,7 +93,8 @@ export class Guardian {
    */
   until(ms: number): void {
     this.#strikesAtMs = performance.now() + Math.max(0, ms)
-    this.#send(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
+    // With 0 a shell would not read at all.
+    this.#send(`until ${(Math.max(1, ms) / 1000).toFixed(3)}`)
   }
 
   /** Whether the guardian kills now: the last `until` has passed. */

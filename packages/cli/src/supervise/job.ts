@@ -23,6 +23,8 @@ export interface JobOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Whether stdin is a terminal: then the command shares its foreground group. */
   readonly terminal: boolean
+  /** A text that stands in `env`, and in the environment of no other job. */
+  readonly mark: string
   /**
    * Writes the group into the claim. The command starts after this resolves, and never if it
    * rejects.
@@ -76,7 +78,7 @@ export async function startJob(options: JobOptions): Promise<Job> {
 
 async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Promise<Job> {
   try {
-    const target = targetOf(gate.pid, options.terminal)
+    const target = targetOf(gate.pid, options)
     const group = groupOf(gate.pid)
     // A gate that is gone was killed; its exit is reported as the command's.
     await Promise.all([guardian.watch(target), group && options.record(group)])
@@ -98,8 +100,10 @@ async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Pr
   }
 }
 
-function targetOf(pid: number, terminal: boolean): Target {
-  return { kind: terminal ? 'tree' : 'group', id: pid, startTime: lookUp(pid)?.startTime ?? '' }
+function targetOf(pid: number, { terminal, mark }: JobOptions): Target {
+  const { startTime = '', session = 0 } = lookUp(pid) ?? {}
+  const leader = { id: pid, startTime }
+  return terminal ? { kind: 'tree', ...leader, session, mark } : { kind: 'session', ...leader }
 }
 
 class RunningJob implements Job {

@@ -11,6 +11,8 @@ export interface ProcessInfo {
   readonly pid: number
   readonly ppid: number
   readonly pgid: number
+  /** Its session; 0 where `ps` does not show it. */
+  readonly session: number
   /**
    * In units of the operating system: clock ticks since the boot, or a date. Only for comparing.
    */
@@ -54,6 +56,18 @@ export function familyOf(...pids: readonly number[]): ProcessInfo[] {
   return [...family]
 }
 
+/**
+ * Whether a process began with this text in its environment, or descends from one that did. False
+ * where the environment cannot be read: of another user's processes, and without /proc.
+ */
+export function hasInEnvironment(pid: number, text: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(text)
+  } catch {
+    return false
+  }
+}
+
 function fromProc(pid: number): ProcessInfo | undefined {
   try {
     return parseProcStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -69,7 +83,7 @@ function fromProc(pid: number): ProcessInfo | undefined {
  */
 export function parseProcStat(stat: string): ProcessInfo | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [state, ppid, pgid] = fields
+  const [state, ppid, pgid, session] = fields
   const startTime = fields[19]
   if (state === undefined || ppid === undefined || pgid === undefined || startTime === undefined)
     return undefined
@@ -77,6 +91,7 @@ export function parseProcStat(stat: string): ProcessInfo | undefined {
     pid: Number.parseInt(stat, 10),
     ppid: Number(ppid),
     pgid: Number(pgid),
+    session: Number(session),
     startTime,
     zombie: state === 'Z' || state === 'X',
   }
@@ -109,6 +124,7 @@ export function parsePsLine(line: string): ProcessInfo | undefined {
     pid: Number(pid),
     ppid: Number(ppid),
     pgid: Number(pgid),
+    session: 0,
     startTime,
     zombie: stat.startsWith('Z'),
   }

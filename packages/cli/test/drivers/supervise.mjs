@@ -1,5 +1,6 @@
 // Runs one job without any lock: `node supervise.mjs '{"untilMs":300}' COMMAND…`. Prints what the
 // tests wait for on stderr.
+import { randomUUID } from 'node:crypto'
 import { isatty } from 'node:tty'
 import { exitCodeOf } from '../../dist/exit-codes.js'
 import { forwardTo, stopTogether } from '../../dist/supervise/forwarding.js'
@@ -12,6 +13,7 @@ import { Termination } from '../../dist/supervise/termination.js'
 
 const [optionsText, ...command] = process.argv.slice(2)
 const options = JSON.parse(optionsText)
+const mark = randomUUID()
 const terminal = isatty(0)
 const say = (text) => process.stderr.write(`[${text}]\n`)
 const signals = new Signals(() => {})
@@ -28,8 +30,9 @@ if (options.guardian === 'dead') {
 
 const job = await startJob({
   command,
-  env: process.env,
+  env: terminal ? { ...process.env, HOLDFAST_OWNER: mark } : process.env,
   terminal,
+  mark,
   record: async (group) => {
     say(`group ${group.pgid}`)
     // For the race: the command is behind its gate, and we are killed or hang right here.

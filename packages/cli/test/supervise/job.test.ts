@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { driver } from '../support/driver.js'
 import { Box } from '../support/holdfast.js'
@@ -17,16 +17,6 @@ import { eventually } from '@holdfast/servers/eventually'
 
 function guardianOf(run: Program): number {
   return childrenOf(run.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
-}
-
-/** Makes the countdown of a guardian last until `end` is called, however slow the machine is. */
-function countdown(): { readonly PATH: string; readonly end: () => void } {
-  const box = new Box()
-  const sleep = box.file('sleep')
-  const script = '#!/bin/sh\nwhile [ -e "$0" ] && [ ! -e "$0.over" ]; do /bin/sleep 0.02; done\n'
-  writeFileSync(sleep, script, { mode: 0o755 })
-  const end = (): void => writeFileSync(`${sleep}.over`, '')
-  return { PATH: `${box.folder}:${process.env['PATH'] ?? ''}`, end }
 }
 
 describe('a job without a terminal', () => {
@@ -50,16 +40,9 @@ describe('a job without a terminal', () => {
     const run = driver({ untilMs: 60_000 }, ['sh', '-c', 'read line'])
     await run.prints(/\[job/)
     const guardian = guardianOf(run)
-    await eventually('the guardian counts down', () => childrenOf(guardian).length === 1)
-    const [countdown = -1] = childrenOf(guardian)
-    await eventually('it naps', () => childrenOf(countdown).length === 1)
-    const [nap = -1] = childrenOf(countdown)
     run.kill('SIGTERM')
     expect(await run.code()).toBe(143)
-    await eventually(
-      'guardian, countdown and nap are gone',
-      () => ![guardian, countdown, nap].some(alive),
-    )
+    await eventually('the guardian is gone', () => !alive(guardian))
   })
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
@@ -133,13 +116,11 @@ describe('a job without a terminal', () => {
   })
 
   it('has the command killed by the guardian when the wrapper is stopped past the end of its lease', async () => {
-    const { PATH, end } = countdown()
     const mark = randomUUID()
-    const run = driver({ untilMs: 0 }, family(mark), { env: { PATH } })
+    const run = driver({ untilMs: 1000 }, family(mark))
     await run.prints('ready')
     run.kill('SIGSTOP')
     await eventually('the wrapper is stopped', () => isStopped(run.pid))
-    end()
     await gone(mark, [run.pid])
     run.kill('SIGCONT')
     expect(await run.code()).toBe(137)
@@ -161,22 +142,6 @@ describe('a job without a terminal', () => {
     await run.prints('guardian died')
     run.kill('SIGTERM')
     expect(await run.code()).toBe(143)
-  })
-
-  it('does not let a countdown strike whose guardian is dead, since it hears of no renewal', async () => {
-    const { PATH, end } = countdown()
-    const run = driver({ untilMs: 0 }, ['sh', '-c', 'read -r line; exit 4'], { env: { PATH } })
-    await run.prints(/\[job/)
-    const guardian = guardianOf(run)
-    await eventually('the guardian counts down', () => childrenOf(guardian).length === 1)
-    const [counting = -1] = childrenOf(guardian)
-    await eventually('it naps', () => childrenOf(counting).length === 1)
-    process.kill(guardian, 'SIGKILL')
-    await run.prints('guardian died')
-    end()
-    await eventually('the countdown is over', () => !alive(counting))
-    run.types('\n')
-    expect(await run.code()).toBe(4)
   })
 
   it('stops the command when it is stopped, and lets it go on only under a living lease', async () => {
@@ -251,6 +216,17 @@ describe('a termination', () => {
     ])
     expect(await run.code()).toBe(5)
     expect(existsSync(file)).toBe(true)
+  })
+
+  it('ends and waits for processes with groups of their own, such as those of timeout(1)', async () => {
+    const mark = randomUUID()
+    const run = driver({ endAfterMs: 500, graceMs: 60_000 }, [
+      'bash',
+      '-c',
+      `timeout 60 sh -c "sleep 60; :" ${mark}; exit 3`,
+    ])
+    expect(await run.code()).toBe(143)
+    expect(withMark(mark)).toEqual([])
   })
 
   it('kills at once without a grace', async () => {

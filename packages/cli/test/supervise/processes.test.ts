@@ -9,6 +9,7 @@ describe('processes', () => {
       pid: 4242,
       ppid: 10,
       pgid: 20,
+      session: 20,
       startTime: '987654',
       zombie: false,
     })
@@ -19,6 +20,7 @@ describe('processes', () => {
       pid: 501,
       ppid: 1,
       pgid: 501,
+      session: 0,
       startTime: 'Mon Jan  5 10:11:12 2026',
       zombie: false,
     })

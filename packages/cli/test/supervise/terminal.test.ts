@@ -123,6 +123,24 @@ describe('a job in a terminal', () => {
     expect(alive(shell.pid)).toBe(true)
   })
 
+  it.each(['is killed', 'ends the job'])(
+    'leaves no process whose parent ended, when the wrapper %s',
+    async (how) => {
+      const mark = randomUUID()
+      const endAfterMs = how === 'is killed' ? undefined : 500
+      const work = `trap "" HUP; exec -a ${mark} sleep 60`
+      const terminal = supervised(
+        ['bash', '-c', `(bash -c '${work}' &); trap '' HUP; echo ready; exec -a ${mark} sleep 60`],
+        { endAfterMs, graceMs: 200 },
+      )
+      await terminal.shows('ready')
+      // The wrapper has the mark among its arguments.
+      await eventually('both work', () => withMark(mark).length === 3)
+      if (endAfterMs === undefined) process.kill(terminal.pid, 'SIGKILL')
+      await gone(mark)
+    },
+  )
+
   it('has a stubborn family killed after the grace', async () => {
     const mark = randomUUID()
     const stubborn = `trap '' TERM HUP; echo ready; while :; do sleep 0.02; done`

@@ -77,6 +77,10 @@ export class Program {
     this.#child.stdin?.write(text)
   }
 
+  endInput(): void {
+    this.#child.stdin?.end()
+  }
+
   /** Waits for text on stdout or stderr. */
   async prints(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
     const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern

@@ -209,10 +209,7 @@ class CommandLineRun implements Run {
     ])
   }
 
-  /**
-   * A killed guardian leaves its countdown for a TTL, and a command without a guardian works to
-   * its own end.
-   */
+  /** A command without a guardian works to its own end. */
   async #leftOver(): Promise<string[]> {
     const { ttlMs } = this.#shape
     const endMs = performance.now() + ttlMs + longestHoldMs(ttlMs) + EXTRA_WAIT_MS

@@ -38,8 +38,8 @@ export function programOf(copy: string | undefined): string {
 
 const NO_STRIKE: Edit = {
   file: 'cli/bin/guardian.sh',
-  find: 'kill -s KILL -- "-$id" 2>/dev/null',
-  replace: ':',
+  find: '[ -n "$id" ] || return\n',
+  replace: 'return\n',
 }
 
 const NO_END: Edit = {
