@@ -28,12 +28,15 @@ function takeSignal() {
 }
 
 /** Whether this is a run on the embedded store. A small file serves it (see scripts/bundle.mjs). */
-function isEmbeddedRun([command, ...args], inherited = '') {
+function isEmbeddedRun([command, ...args], env) {
   if (command !== 'run') return false
   const end = args.indexOf('--')
   const own = end === -1 ? args : args.slice(0, end)
   const at = own.findLastIndex((arg) => arg === '--store' || arg.startsWith('--store='))
-  const store = at === -1 ? inherited : own[at] === '--store' ? own[at + 1] : own[at].slice(8)
+  const { HOLDFAST_STORE = '', HOLDFAST_CONFIG = '/etc/holdfast.json' } = env
+  const store = at === -1 ? HOLDFAST_STORE : own[at] === '--store' ? own[at + 1] : own[at].slice(8)
+  // The settings of the machine may name another store.
+  if (store === '' && existsSync(HOLDFAST_CONFIG)) return false
   return store === '' || /^embedded:/i.test(store)
 }
 
@@ -89,7 +92,7 @@ const folder = process.env.NODE_COMPILE_CACHE === undefined ? cacheFolder(proces
 const nodeCaches = Module.enableCompileCache !== undefined
 if (folder !== undefined && nodeCaches) Module.enableCompileCache(folder)
 
-const bundle = isEmbeddedRun(process.argv.slice(2), process.env.HOLDFAST_STORE)
+const bundle = isEmbeddedRun(process.argv.slice(2), process.env)
   ? path.join(dist, 'run.cjs')
   : path.join(dist, 'holdfast.cjs')
 // The lab is a module.

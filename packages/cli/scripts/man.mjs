@@ -6,6 +6,8 @@ import { COMMANDS } from '../dist/commands/index.js'
 const DATE = 'November 24, 2026'
 const ENVIRONMENT = [
   ['HOLDFAST_STORE', 'The URL of the store, for a command without --store.'],
+  ['HOLDFAST_MODULES', 'The folder of client libraries, for a command without --modules.'],
+  ['HOLDFAST_CONFIG', 'Another file than /etc/holdfast.json; empty for none.'],
   ['HOLDFAST_REDIS_PASSWORD', 'The password of a Redis server, for a URL without one.'],
   ['HOLDFAST_REDIS_PASSWORD_FILE', 'A file with that password.'],
   ['NO_COLOR', 'Without colours, if it is not empty.'],

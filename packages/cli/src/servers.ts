@@ -5,4 +5,5 @@
  */
 export * as databases from './stores/databases.js'
 export * as doctor from './doctor/examine.js'
+export { libraryFolder } from './stores/libraries.js'
 export { openStore } from 'holdfast/url'

@@ -5,11 +5,16 @@ export const STORE_OPTIONS = {
   store: {
     type: 'string',
     value: 'URL',
-    help: 'Where the locks are. Default: $HOLDFAST_STORE, then the embedded store in your state folder.',
+    help: 'Where the locks are. Default: $HOLDFAST_STORE, then /etc/holdfast.json, then the embedded store in your state folder. Other users can read a password here: use a file or the environment.',
   },
   system: {
     type: 'boolean',
     help: 'The embedded store that all users of this machine share. Without it each user has separate locks.',
+  },
+  modules: {
+    type: 'string',
+    value: 'PATH',
+    help: 'Load the client library of the store from this folder. Default: beside the command, then the working folder if only you and root may write there.',
   },
 } as const satisfies OptionTable
 

@@ -17,7 +17,7 @@ import type { Command } from './command.js'
 
 const TTL_MS = 300_000
 
-const { store, system, namespace, wait, shared, permits, help } = RUN_OPTIONS
+const { store, system, modules, namespace, wait, shared, permits, help } = RUN_OPTIONS
 
 const OPTIONS = {
   ttl: {
@@ -31,6 +31,7 @@ const OPTIONS = {
   label: { ...RUN_OPTIONS.label, help: 'What `ls` shows for this lock. Default: acquire.' },
   store,
   system,
+  modules,
   namespace,
   json: { type: 'boolean', help: 'Print JSON, with the handle, the token and the end of the TTL.' },
   help,

@@ -10,6 +10,7 @@ import { printAnswer } from '../output/json.js'
 import { paintFor, type Paint } from '../output/terminal.js'
 import { printableLines } from '../output/text.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
+import { readHostSettings } from '../stores/host-settings.js'
 import { openStore } from '../stores/open-store.js'
 import { REDIS_SCHEMES, schemeOf } from 'holdfast/url'
 import type { Command } from './command.js'
@@ -41,7 +42,8 @@ Exits with 0 when nothing is wrong, otherwise with the code of \`run\`: 69, 77 o
     const { examine } = (await import('../servers.js')).doctor
     const findings = [
       ok('store', `${location.shown} (${location.source})`),
-      ...(await examine(location.url, openStore)),
+      ...hostFile(),
+      ...(await examine(location, openStore)),
     ]
     if (parsed.values.json === true)
       printAnswer({ store: location.shown, source: location.source, checks: findings })
@@ -53,12 +55,20 @@ Exits with 0 when nothing is wrong, otherwise with the code of \`run\`: 69, 77 o
   },
 }
 
-async function printAcl({ url }: StoreLocation, json: boolean): Promise<number> {
-  if (!REDIS_SCHEMES.includes(schemeOf(url))) {
+/** Names the settings of this machine, also those that an option or a variable outweighs. */
+function hostFile(): Finding[] {
+  const settings = readHostSettings(process.env, false)
+  if (settings === undefined) return []
+  const { file, ...found } = settings
+  return [ok('settings', `${file}: ${Object.keys(found).join(', ') || 'empty'}`)]
+}
+
+async function printAcl(location: StoreLocation, json: boolean): Promise<number> {
+  if (!REDIS_SCHEMES.includes(schemeOf(location.url))) {
     throw new UsageError('--print-acl is for Redis. Give --store the URL of a Redis server.')
   }
   const { redisAcl } = (await import('../servers.js')).doctor
-  const acl = await redisAcl(url)
+  const acl = await redisAcl(location)
   if (json) printAnswer(acl)
   else stdout().write(`${acl.command}\n`)
   return EXIT.ok

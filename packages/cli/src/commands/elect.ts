@@ -10,11 +10,12 @@ import { runUnderLock } from '../run/under-lock.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
 import type { Command, TakeSignal } from './command.js'
 
-const { store, system, namespace, ttl, label, help } = RUN_OPTIONS
+const { store, system, modules, namespace, ttl, label, help } = RUN_OPTIONS
 
 const OPTIONS = {
   store,
   system,
+  modules,
   namespace,
   ttl,
   'kill-after': RUN_OPTIONS['kill-after'],

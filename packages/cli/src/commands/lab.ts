@@ -2,12 +2,13 @@
  * `holdfast lab`: runs the package `@holdfast/lab` where it is installed, and says how to get it
  * where it is not.
  */
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { printHelp } from '../args/help.js'
 import { OUTPUT_OPTIONS } from '../args/common.js'
-import { ConfigError } from '../cli-error.js'
+import { ConfigError, UsageError } from '../cli-error.js'
+import { readHostSettings } from '../stores/host-settings.js'
+import { findPackage } from '../stores/libraries.js'
 import type { Command } from './command.js'
 
 const PACKAGE = '@holdfast/lab'
@@ -25,10 +26,11 @@ The lab is a package of its own, and it is not installed here. To install it:
   },
 
   async main(argv, takeSignal) {
-    const file = findLab()
+    const { rest, modules } = withoutModules(argv)
+    const file = findPackage(PACKAGE, modules)
     if (file !== undefined) {
       const lab = (await import(pathToFileURL(file).href)) as { readonly command: Command }
-      return lab.command.main(argv, takeSignal)
+      return lab.command.main(rest, takeSignal)
     }
     if (argv.includes('--help') || argv.includes('-h')) return printHelp(this.help)
     throw new ConfigError(
@@ -37,14 +39,24 @@ The lab is a package of its own, and it is not installed here. To install it:
   },
 }
 
-/** The lab of the working folder, or else the one beside this command. */
-function findLab(): string | undefined {
-  for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
-    try {
-      return createRequire(from).resolve(PACKAGE)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
-    }
-  }
-  return undefined
+/** Takes `--modules` out of the arguments, since the lab itself has no such option. */
+function withoutModules(argv: readonly string[]): {
+  readonly rest: readonly string[]
+  readonly modules: string | undefined
+} {
+  const at = argv.findIndex((arg) => arg === '--modules' || arg.startsWith('--modules='))
+  const arg = argv[at]
+  const inherited = process.env['HOLDFAST_MODULES']
+  if (arg === undefined) return { rest: argv, modules: folderFrom(inherited) }
+  const isSplit = arg === '--modules'
+  const value = isSplit ? argv[at + 1] : arg.slice('--modules='.length)
+  if (value === undefined || value === '') throw new UsageError('Write: --modules PATH')
+  return { rest: argv.toSpliced(at, isSplit ? 2 : 1), modules: folderFrom(value) }
+}
+
+/** The settings of the machine count where neither the option nor the variable names a folder. */
+function folderFrom(path: string | undefined): string | undefined {
+  return path === undefined || path === ''
+    ? readHostSettings(process.env, false)?.modules
+    : resolve(path)
 }

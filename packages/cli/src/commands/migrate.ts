@@ -38,7 +38,7 @@ export const command: Command = {
       else stdout().write(sql)
       return EXIT.ok
     }
-    await migrate(location.url)
+    await migrate(location)
     if (json === true) printAnswer({ store: location.shown, migrated: true })
     else stdout().write(`${location.shown} is ready.\n`)
     return EXIT.ok

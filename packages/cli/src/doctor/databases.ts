@@ -3,6 +3,7 @@ import type { MysqlDiagnosis } from 'holdfast/mysql'
 import type { PostgresDiagnosis } from 'holdfast/postgres'
 import { formatDuration } from '../args/duration.js'
 import { examineMysql, examinePostgres } from '../stores/databases.js'
+import type { StoreLocation } from '../stores/locate.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** The first versions that have every feature of the routines. */
@@ -12,17 +13,17 @@ const CLOCK_MS = 1000
 /** Holdfast's own limit. */
 const NAME_BYTES = 512
 
-export async function checkPostgres(url: string): Promise<Finding[]> {
+export async function checkPostgres(location: StoreLocation): Promise<Finding[]> {
   try {
-    return describePostgres(await examinePostgres(url))
+    return describePostgres(await examinePostgres(location))
   } catch (error) {
     return [failure('database', error)]
   }
 }
 
-export async function checkMysql(url: string): Promise<Finding[]> {
+export async function checkMysql(location: StoreLocation): Promise<Finding[]> {
   try {
-    return describeMysql(await examineMysql(url))
+    return describeMysql(await examineMysql(location))
   } catch (error) {
     return [failure('database', error)]
   }

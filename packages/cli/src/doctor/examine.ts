@@ -2,6 +2,7 @@
 import { createLocks } from 'holdfast'
 import type { Store } from 'holdfast/store'
 import { REDIS_SCHEMES, schemeOf } from 'holdfast/url'
+import type { StoreLocation } from '../stores/locate.js'
 import { failure, type Finding } from './check.js'
 import { checkMysql, checkPostgres } from './databases.js'
 import { checkEmbedded } from './embedded.js'
@@ -13,17 +14,17 @@ import { checkZooKeeper } from './zookeeper.js'
 
 export { redisAcl } from './redis.js'
 
-type OpenStore = (url: string) => Promise<Store>
+type OpenStore = (location: StoreLocation) => Promise<Store>
 
-export async function examine(url: string, open: OpenStore): Promise<Finding[]> {
-  return [...(await examineStore(url, open)), ...checkMachine()]
+export async function examine(location: StoreLocation, open: OpenStore): Promise<Finding[]> {
+  return [...(await examineStore(location, open)), ...checkMachine()]
 }
 
-async function examineStore(url: string, open: OpenStore): Promise<Finding[]> {
+async function examineStore(location: StoreLocation, open: OpenStore): Promise<Finding[]> {
   try {
-    const locks = createLocks(await open(url), { label: 'holdfast doctor' })
+    const locks = createLocks(await open(location), { label: 'holdfast doctor' })
     try {
-      const found = await examineService(url)
+      const found = await examineService(location)
       // When the service has failed a check, trying a lock would take long and find nothing more.
       const isUseless = found.some(({ verdict }) => verdict === 'failure')
       return isUseless ? found : [...found, ...(await checkStore(locks))]
@@ -36,9 +37,10 @@ async function examineStore(url: string, open: OpenStore): Promise<Finding[]> {
 }
 
 /** Runs the checks that only this kind of store needs. */
-async function examineService(url: string): Promise<Finding[]> {
+async function examineService(location: StoreLocation): Promise<Finding[]> {
+  const { url } = location
   const scheme = schemeOf(url)
-  if (REDIS_SCHEMES.includes(scheme)) return checkRedis(url)
+  if (REDIS_SCHEMES.includes(scheme)) return checkRedis(location)
   switch (scheme) {
     case 'embedded':
       return checkEmbedded(url)
@@ -49,10 +51,10 @@ async function examineService(url: string): Promise<Finding[]> {
       return checkZooKeeper(url)
     case 'postgres':
     case 'postgresql':
-      return checkPostgres(url)
+      return checkPostgres(location)
     case 'mysql':
     case 'mariadb':
-      return checkMysql(url)
+      return checkMysql(location)
     default:
       return []
   }

@@ -9,6 +9,8 @@ import {
   type RedisTarget,
 } from 'holdfast/url'
 import { ConfigError } from '../cli-error.js'
+import { libraryFolder } from '../stores/libraries.js'
+import type { StoreLocation } from '../stores/locate.js'
 import { primaryOf } from '../stores/redis-primary.js'
 import { failure, ok, warning, type Finding } from './check.js'
 import { exerciseRights } from './redis-rights.js'
@@ -18,9 +20,9 @@ const CLOCKS_APART_MS = 1000
 /** The oldest version that the store is tried with, as 100 major + minor. */
 const OLDEST = 602
 
-export async function checkRedis(url: string): Promise<Finding[]> {
+export async function checkRedis({ url, modules }: StoreLocation): Promise<Finding[]> {
   const target = redisTarget(url)
-  const library = await findRedisLibrary(process.cwd())
+  const library = await findRedisLibrary(libraryFolder(url, modules))
   const hosts = await serversOf(library, target)
   const found = await Promise.all(hosts.map((host) => checkServer(library, target, host)))
   if (hosts.length === 1) return found.flat()
@@ -45,11 +47,12 @@ export async function checkRedis(url: string): Promise<Finding[]> {
 }
 
 /** Returns the smallest ACL rule that works on the server of the URL, also as a command. */
-export async function redisAcl(
-  url: string,
-): Promise<{ readonly rule: string; readonly command: string }> {
+export async function redisAcl({
+  url,
+  modules,
+}: StoreLocation): Promise<{ readonly rule: string; readonly command: string }> {
   const target = redisTarget(url)
-  const library = await findRedisLibrary(process.cwd())
+  const library = await findRedisLibrary(libraryFolder(url, modules))
   const [host] = await serversOf(library, target)
   if (host === undefined) throw new ConfigError('The URL of Redis names no server.')
   const { version, denied } = await connected(library, target, host, diagnoseIt)

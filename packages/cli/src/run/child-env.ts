@@ -24,6 +24,8 @@ export function childEnv(inherited: Env, facts: LockFacts): Record<string, strin
     ]),
     HOLDFAST_LOCK_NAME: facts.name,
     HOLDFAST_OWNER: facts.claimId,
+    // Another folder that the command goes to may have no client library, or another one.
+    ...(facts.store.modules === undefined ? {} : { HOLDFAST_MODULES: facts.store.modules }),
     HOLDFAST_STORE: storeFor(inherited, facts.store),
     // Undefined removes an inherited token, which belongs to another lock.
     HOLDFAST_TOKEN: facts.token?.toString(),

@@ -80,6 +80,7 @@ export interface LockSettings {
   readonly name: string
   readonly store: string | undefined
   readonly system: boolean
+  readonly modules: string | undefined
   readonly ttlMs: number
   readonly waitMs: number
   /** How long a store may be out of reach before the wait is given up. */
@@ -102,7 +103,16 @@ export interface RunSettings extends LockSettings {
 type Values = OptionValues<typeof RUN_OPTIONS>
 type LockValues = Pick<
   Values,
-  'store' | 'system' | 'namespace' | 'ttl' | 'wait' | 'shared' | 'permits' | 'label' | 'json'
+  | 'store'
+  | 'system'
+  | 'modules'
+  | 'namespace'
+  | 'ttl'
+  | 'wait'
+  | 'shared'
+  | 'permits'
+  | 'label'
+  | 'json'
 >
 
 const DEFAULT_TTL_MS = 30_000
@@ -152,6 +162,7 @@ export function lockSettings(
     name: inNamespace(values.namespace, name),
     store: values.store,
     system: values.system ?? false,
+    modules: values.modules,
     ttlMs: ttlOf(values.ttl, defaultTtlMs),
     waitMs: values.wait === undefined ? Infinity : parseWait('--wait', values.wait),
     // Jobs of a crontab must not pile up while their store is down.

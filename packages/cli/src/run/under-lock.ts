@@ -52,7 +52,7 @@ export async function withLock(
   use: (lease: Lease, locks: Locks) => Promise<void>,
 ): Promise<void> {
   const { settings, location } = context
-  const store = await openStore(location.url)
+  const store = await openStore(location)
   const locks = createLocks(store, { ttlMs: settings.ttlMs, label: settings.label })
   const away = new AbortController()
   const contact = new StoreContact({

@@ -3,6 +3,8 @@ import * as mysql from 'holdfast/mysql'
 import * as postgres from 'holdfast/postgres'
 import { databaseUrl, openMysqlPool, openPostgresPool, schemeOf } from 'holdfast/url'
 import { UsageError } from '../cli-error.js'
+import { libraryFolder } from './libraries.js'
+import type { StoreLocation } from './locate.js'
 
 /** Returns the SQL that creates the tables and routines of the URL's database. */
 export function migrationScript(url: string): string {
@@ -12,20 +14,20 @@ export function migrationScript(url: string): string {
 }
 
 /** Creates the tables and routines. */
-export function migrate(url: string): Promise<void> {
-  return isPostgres(url)
-    ? withPostgres(url, ({ pool, schema }) => postgres.migratePostgres(pool, schema))
-    : withMysql(url, ({ pool, prefix }) => mysql.migrateMysql(pool, prefix))
+export function migrate(location: StoreLocation): Promise<void> {
+  return isPostgres(location.url)
+    ? withPostgres(location, ({ pool, schema }) => postgres.migratePostgres(pool, schema))
+    : withMysql(location, ({ pool, prefix }) => mysql.migrateMysql(pool, prefix))
 }
 
 /** Returns the facts that `doctor` reports about PostgreSQL. */
-export function examinePostgres(url: string): Promise<postgres.PostgresDiagnosis> {
-  return withPostgres(url, postgres.diagnose)
+export function examinePostgres(location: StoreLocation): Promise<postgres.PostgresDiagnosis> {
+  return withPostgres(location, postgres.diagnose)
 }
 
 /** Returns the facts that `doctor` reports about MySQL or MariaDB. */
-export function examineMysql(url: string): Promise<mysql.MysqlDiagnosis> {
-  return withMysql(url, mysql.diagnose)
+export function examineMysql(location: StoreLocation): Promise<mysql.MysqlDiagnosis> {
+  return withMysql(location, mysql.diagnose)
 }
 
 /** @throws UsageError for a store that is in no database. */
@@ -41,12 +43,18 @@ function isPostgres(url: string): boolean {
 type PostgresOptions = Awaited<ReturnType<typeof openPostgresPool>>
 type MysqlOptions = Awaited<ReturnType<typeof openMysqlPool>>
 
-async function withPostgres<T>(url: string, use: (own: PostgresOptions) => Promise<T>): Promise<T> {
-  return closingPool(await openPostgresPool(url, process.cwd()), use)
+async function withPostgres<T>(
+  { url, modules }: StoreLocation,
+  use: (own: PostgresOptions) => Promise<T>,
+): Promise<T> {
+  return closingPool(await openPostgresPool(url, libraryFolder(url, modules)), use)
 }
 
-async function withMysql<T>(url: string, use: (own: MysqlOptions) => Promise<T>): Promise<T> {
-  return closingPool(await openMysqlPool(url, process.cwd()), use)
+async function withMysql<T>(
+  { url, modules }: StoreLocation,
+  use: (own: MysqlOptions) => Promise<T>,
+): Promise<T> {
+  return closingPool(await openMysqlPool(url, libraryFolder(url, modules)), use)
 }
 
 async function closingPool<Own extends { readonly pool: { end(): Promise<void> } }, T>(

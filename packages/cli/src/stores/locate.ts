@@ -1,34 +1,60 @@
 /** Finds the store that a command uses. */
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { defaultDirectory, SYSTEM_DIRECTORY } from 'holdfast/embedded'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { embeddedOptions, shownUrl } from 'holdfast/url'
+import { readHostSettings, type HostSettings } from './host-settings.js'
+import { workingFolder } from './working-folder.js'
 
 export interface StoreLocation {
   readonly url: string
   /** Without credentials, for people. */
   readonly shown: string
-  readonly source: '--store' | '--system' | 'HOLDFAST_STORE' | 'default'
+  /** `--store`, `--system`, `HOLDFAST_STORE`, the file of the machine's settings, or `default`. */
+  readonly source: string
+  /** The folder of `--modules`, absolute; undefined where a command finds its libraries itself. */
+  readonly modules: string | undefined
 }
 
 export interface LocateOptions {
   readonly store: string | undefined
   readonly system: boolean | undefined
+  readonly modules: string | undefined
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
+/** An option comes before its variable, and that before the settings of the machine. */
 export function locateStore(options: LocateOptions, env: Env = process.env): StoreLocation {
-  if (options.system === true) {
-    if (options.store !== undefined) {
-      throw new UsageError('--store and --system name two stores; give one of them.')
-    }
-    return location(`embedded:${SYSTEM_DIRECTORY}`, '--system')
+  const named = namedStore(options, env)
+  const modules = options.modules ?? given(env['HOLDFAST_MODULES'])
+  // The file is read for what is not given otherwise.
+  const host =
+    named !== undefined && modules !== undefined
+      ? undefined
+      : readHostSettings(env, named === undefined)
+  const place = named ?? hostStore(host) ?? [`embedded:${folderOfUser()}`, 'default']
+  return location(place, modules === undefined ? host?.modules : inWorkingFolder(modules))
+}
+
+type Place = readonly [url: string, source: string]
+
+function namedStore({ store, system }: LocateOptions, env: Env): Place | undefined {
+  if (system === true) {
+    if (store === undefined) return [`embedded:${SYSTEM_DIRECTORY}`, '--system']
+    throw new UsageError('--store and --system name two stores; give one of them.')
   }
-  if (options.store !== undefined) return location(options.store, '--store')
-  const inherited = env['HOLDFAST_STORE']
-  if (inherited !== undefined && inherited !== '') return location(inherited, 'HOLDFAST_STORE')
-  return location(`embedded:${folderOfUser()}`, 'default')
+  if (store !== undefined) return [store, '--store']
+  const inherited = given(env['HOLDFAST_STORE'])
+  return inherited === undefined ? undefined : [inherited, 'HOLDFAST_STORE']
+}
+
+function hostStore(host: HostSettings | undefined): Place | undefined {
+  return host?.store === undefined ? undefined : [host.store, host.file]
+}
+
+function given(variable: string | undefined): string | undefined {
+  return variable === '' ? undefined : variable
 }
 
 function folderOfUser(): string {
@@ -43,9 +69,9 @@ function folderOfUser(): string {
   }
 }
 
-function location(url: string, source: StoreLocation['source']): StoreLocation {
+function location([url, source]: Place, modules: string | undefined): StoreLocation {
   const absolute = withAbsoluteFiles(withAbsoluteFolder(url))
-  return { url: absolute, shown: shownUrl(absolute), source }
+  return { url: absolute, shown: shownUrl(absolute), source, modules }
 }
 
 // The command inherits the URL and may change its folder: a relative path would then name another
@@ -68,12 +94,24 @@ function withAbsoluteFiles(url: string): string {
 function withAbsoluteFile(pair: string): string {
   const [[name, path] = ['', '']] = new URLSearchParams(pair)
   if (path === '' || !FILE_OPTIONS.has(name)) return pair
-  return `${name}=${encodeURIComponent(resolve(path)).replaceAll('%2F', '/')}`
+  return `${name}=${encodeURIComponent(inWorkingFolder(path)).replaceAll('%2F', '/')}`
 }
 
 function withAbsoluteFolder(url: string): string {
   const folder = /^embedded:([^/].*)$/i.exec(url)?.[1]
   // Refuses a folder that begins with ~, before `resolve` hides it.
   if (folder?.startsWith('~') === true) embeddedOptions(url)
-  return folder === undefined || folder.startsWith('file:') ? url : `embedded:${resolve(folder)}`
+  return folder === undefined || folder.startsWith('file:')
+    ? url
+    : `embedded:${inWorkingFolder(folder)}`
+}
+
+/** @throws ConfigError for a relative path, when the working folder was removed */
+function inWorkingFolder(path: string): string {
+  if (isAbsolute(path)) return path
+  const folder = workingFolder()
+  if (folder !== undefined) return resolve(folder, path)
+  throw new ConfigError(
+    `The path ${path} counts from the working folder, which was removed. Write an absolute path, or go to another folder.`,
+  )
 }

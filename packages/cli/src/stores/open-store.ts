@@ -2,10 +2,12 @@
 import { embeddedStore } from 'holdfast/embedded'
 import type { Store } from 'holdfast/store'
 import { embeddedOptions, schemeOf } from 'holdfast/url'
+import type { StoreLocation } from './locate.js'
 
-export async function openStore(url: string): Promise<Store> {
+export async function openStore({ url, modules }: StoreLocation): Promise<Store> {
   // `holdfast run` on the embedded store loads the code of no other store.
   if (schemeOf(url) === 'embedded') return embeddedStore(embeddedOptions(url))
-  const { openStore } = await import('../servers.js')
-  return openStore(url, { librariesOf: process.cwd() })
+  const { libraryFolder, openStore } = await import('../servers.js')
+  const folder = libraryFolder(url, modules)
+  return openStore(url, folder === undefined ? {} : { librariesOf: folder })
 }

@@ -8,7 +8,7 @@ export async function withLocks<T>(
   use: (locks: Locks, location: StoreLocation) => Promise<T>,
 ): Promise<T> {
   const location = locateStore(options)
-  const locks = createLocks(await openStore(location.url), { label: 'holdfast command line' })
+  const locks = createLocks(await openStore(location), { label: 'holdfast command line' })
   try {
     return await use(locks, location)
   } finally {

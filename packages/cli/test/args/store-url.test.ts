@@ -13,12 +13,14 @@ import {
   zookeeperOptions,
 } from '../../../holdfast/dist/url/index.js'
 
-const NONE = { store: undefined, system: undefined }
+const NONE = { store: undefined, system: undefined, modules: undefined }
 
 const located = (store: string): string => locateStore({ ...NONE, store }, {}).url
 
+const at = (url: string) => ({ url, shown: '', source: '--store', modules: undefined })
+
 async function failureOfOpening(url: string) {
-  const error: unknown = await openStore(url).catch((thrown: unknown) => thrown)
+  const error: unknown = await openStore(at(url)).catch((thrown: unknown) => thrown)
   return failureOf(error)
 }
 
@@ -102,7 +104,7 @@ describe('which store', () => {
   })
 
   it('refuses --store together with --system', () => {
-    expect(() => locateStore({ store: 'embedded:', system: true }, {})).toThrow('give one')
+    expect(() => locateStore({ ...NONE, store: 'embedded:', system: true }, {})).toThrow('give one')
   })
 
   it.each([
@@ -177,7 +179,7 @@ describe('what is shown of a store', () => {
     'zk://app:x?hunter2=1@h',
     'mysql://app:1?tlshunter2=1@h',
   ])('is nothing of the password when %s is refused', async (store) => {
-    await expect(openStore(store)).rejects.toThrow(
+    await expect(openStore(at(store))).rejects.toThrow(
       expect.not.objectContaining({ message: expect.stringContaining('hunter2') as unknown }),
     )
     expect(await failureOfOpening(store)).toMatchObject({ exitCode: 64 })
@@ -187,7 +189,7 @@ describe('what is shown of a store', () => {
 describe('the environment of the command', () => {
   const url = 'redis://me:secret@host:6379/0?token=secret&db=1'
   const facts = { name: 'job', claimId: 'c.1', token: 42n, ttlMs: 30_000 }
-  const store = { url, shown: '', source: '--store' } as const
+  const store = { url, shown: '', source: '--store', modules: undefined }
   const within = (env: Record<string, string | undefined>, name: string, claimId: string) =>
     childEnv(env, { ...facts, store, name, claimId })
 
@@ -213,7 +215,7 @@ describe('the environment of the command', () => {
     const env = { HOLDFAST_STORE: 'rediss://:secret@host?ca=./ca.pem' }
     const inner = childEnv(env, {
       ...facts,
-      store: locateStore({ store: undefined, system: undefined }, env),
+      store: locateStore(NONE, env),
     })
     expect(inner['HOLDFAST_STORE']).toBe(`rediss://:secret@host?ca=${process.cwd()}/ca.pem`)
   })
@@ -237,6 +239,13 @@ describe('the environment of the command', () => {
     let deep: Record<string, string | undefined> = {}
     for (let depth = 0; depth < 1000; depth += 1) deep = within(deep, 'a', String(depth))
     expect(JSON.parse(deep['HOLDFAST_HELD'] ?? '')).toHaveLength(64)
+  })
+
+  it('names the folder of client libraries, for runs inside that start elsewhere', () => {
+    const modules = '/opt/lib'
+    expect(childEnv({}, { ...facts, store: { ...store, modules } })).toMatchObject({
+      HOLDFAST_MODULES: modules,
+    })
   })
 
   it('takes an inherited token away where there is none', () => {

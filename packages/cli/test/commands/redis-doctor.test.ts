@@ -41,7 +41,9 @@ async function start(options: RedisServerOptions = {}): Promise<RedisServer> {
 }
 
 async function doctor(url: string, ...args: string[]) {
-  const run = box.holdfast(['doctor', '--store', url, ...args, '--json'], { cwd: box.folder })
+  const run = box.holdfast(['doctor', '--store', url, ...args, '--json'], {
+    env: { HOLDFAST_MODULES: box.folder },
+  })
   const code = await run.code()
   const { checks = [] } = JSON.parse(run.stdout) as { checks?: Finding[] }
   const verdictOf = (check: string) => checks.find((one) => one.check === check)
@@ -126,7 +128,9 @@ describe('what doctor finds', () => {
 })
 
 async function printed(server: RedisServer): Promise<string> {
-  const run = box.holdfast(['doctor', '--print-acl', '--store', server.url], { cwd: box.folder })
+  const run = box.holdfast(['doctor', '--print-acl', '--store', server.url], {
+    env: { HOLDFAST_MODULES: box.folder },
+  })
   expect(await run.code(), run.stderr).toBe(0)
   const [, rule = ''] = /^ACL SETUSER holdfast on >PASSWORD (.+)\n$/.exec(run.stdout) ?? []
   return rule
@@ -158,7 +162,9 @@ describe('the rule of --print-acl', () => {
     await exerciseRights(store)
     await store.close()
     client.destroy()
-    const run = box.holdfast(['run', 'job', '--store', url, '--', 'true'], { cwd: box.folder })
+    const run = box.holdfast(['run', 'job', '--store', url, '--', 'true'], {
+      env: { HOLDFAST_MODULES: box.folder },
+    })
     expect(await run.code()).toBe(0)
     expect(run.stderr).toBe('')
     const { code, verdictOf } = await doctor(url)

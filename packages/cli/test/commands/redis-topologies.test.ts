@@ -38,7 +38,8 @@ class Project extends Box {
   }
 
   override holdfast(args: readonly string[], options: ProgramOptions = {}): Program {
-    return super.holdfast(args, { ...options, cwd: this.folder, env: { HOLDFAST_STORE: this.url } })
+    const env = { HOLDFAST_STORE: this.url, HOLDFAST_MODULES: this.folder }
+    return super.holdfast(args, { ...options, env })
   }
 
   /** Asks the servers of this project, by the command. */

@@ -5,7 +5,7 @@ import { memoryStore } from 'holdfast/memory'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { reportWait } from '../../dist/run/waiting.js'
 
-const STORE = { url: 'memory:', shown: 'memory:', source: '--store' } as const
+const STORE = { url: 'memory:', shown: 'memory:', source: '--store', modules: undefined }
 
 let written = ''
 

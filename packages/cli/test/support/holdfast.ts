@@ -47,6 +47,9 @@ export class Box {
     HOLDFAST_HELD: undefined,
     HOLDFAST_OWNER: undefined,
     HOLDFAST_LOCK_NAME: undefined,
+    // What this machine may be set up with.
+    HOLDFAST_CONFIG: '',
+    HOLDFAST_MODULES: undefined,
   }
 
   constructor() {

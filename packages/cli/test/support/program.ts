@@ -36,6 +36,7 @@ export interface ProgramOptions {
   readonly input?: string
   /** Another user, for whom one must be root. */
   readonly uid?: number
+  readonly gid?: number
 }
 
 export class Program {
@@ -49,7 +50,8 @@ export class Program {
 
   constructor(file: string, args: readonly string[], options: ProgramOptions = {}) {
     const env = { ...process.env, ...options.env }
-    this.#child = spawn(file, args, { stdio: 'pipe', env, cwd: options.cwd, uid: options.uid })
+    const { cwd, uid, gid } = options
+    this.#child = spawn(file, args, { stdio: 'pipe', env, cwd, uid, gid })
     this.pid = this.#child.pid ?? -1
     for (const name of ['stdout', 'stderr'] as const) {
       this.#child[name]?.setEncoding('utf8').on('data', (text: string) => {

@@ -4,19 +4,45 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { settingsError } from './settings-error.js'
 
+/** The modules that can serve the URLs of a kind of store. The first that is found is used. */
+const MODULES = {
+  redis: ['ioredis', 'redis'],
+  postgres: ['pg'],
+  mysql: ['mysql2/promise'],
+} as const
+
+export type ClientKind = keyof typeof MODULES
+
+/** Returns the modules that can serve the URLs of a scheme; none for a store that needs none. */
+export function clientModules(scheme: string): readonly string[] {
+  if (/^(?:rediss?(?:[+].*)?|redlocks?)$/.test(scheme)) return MODULES.redis
+  if (/^postgres(?:ql)?$/.test(scheme)) return MODULES.postgres
+  return /^(?:mysql|mariadb)$/.test(scheme) ? MODULES.mysql : []
+}
+
 /**
- * Loads the first of these packages that is installed.
+ * Loads the client library of a kind of store.
  * @param folder where to look first; then beside Holdfast
  * @throws StoreUnavailableError (`STORE_CONFIG`) when none is installed.
  */
+export function loadClient(kind: ClientKind, folder: string | undefined): Promise<Loaded> {
+  return loadFirst(kind, MODULES[kind], folder)
+}
+
+interface Loaded {
+  readonly name: string
+  readonly library: unknown
+}
+
+/** Loads the first of these modules that the folder has, or else the place of Holdfast. */
 export async function loadFirst(
   scheme: string,
-  packages: readonly string[],
+  names: readonly string[],
   folder: string | undefined,
-): Promise<{ readonly name: string; readonly library: unknown }> {
+): Promise<Loaded> {
   const places = folder === undefined ? [] : [pathToFileURL(join(folder, 'holdfast')).href]
-  for (const name of packages) {
-    for (const from of [...places, import.meta.url]) {
+  for (const from of [...places, import.meta.url]) {
+    for (const name of names) {
       const path = resolved(name, from)
       if (path === undefined) continue
       // An import would first search all files of the library for the names that they export.
@@ -24,9 +50,9 @@ export async function loadFirst(
       return { name, library: found.default ?? found }
     }
   }
-  const names = packages.map((name) => JSON.stringify(packageOf(name))).join(' or ')
+  const packages = names.map((name) => JSON.stringify(packageOf(name))).join(' or ')
   throw settingsError(
-    `${scheme}: URLs need the package ${names}, which is not installed. Run: npm install ${packageOf(packages[0] ?? '')}`,
+    `${scheme}: URLs need the package ${packages}, which is not installed. Run: npm install ${packageOf(names[0] ?? '')}`,
   )
 }
 

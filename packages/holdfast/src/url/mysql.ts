@@ -1,7 +1,7 @@
 /** `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` begins the names of the tables. */
 import { LockUsageError } from '../errors.js'
 import type { MysqlPool } from '../stores/mysql/index.js'
-import { loadFirst } from './client-library.js'
+import { loadClient } from './client-library.js'
 import { databaseUrl } from './database-url.js'
 import { shownOption } from './secrets.js'
 
@@ -22,7 +22,7 @@ interface Mysql2 {
 export async function openMysqlPool(text: string, libraries?: string): Promise<OwnMysqlPool> {
   const { url: uri, own: prefix } = databaseUrl(text, 'prefix')
   refuseForeignTls(uri)
-  const { library } = await loadFirst('mysql', ['mysql2/promise'], libraries)
+  const { library } = await loadClient('mysql', libraries)
   try {
     const pool = (library as Mysql2).createPool({ uri, connectionLimit: 3 })
     return { pool, ...(prefix === undefined ? {} : { prefix }) }

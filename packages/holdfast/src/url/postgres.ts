@@ -1,7 +1,7 @@
 /** `postgres:` URLs, through the package `pg`. `?schema=NAME` names the schema of the tables. */
 import { accessSync, constants } from 'node:fs'
 import type { PgPool } from '../stores/postgres/index.js'
-import { loadFirst } from './client-library.js'
+import { loadClient } from './client-library.js'
 import { databaseUrl } from './database-url.js'
 import { settingsError } from './settings-error.js'
 
@@ -27,7 +27,7 @@ interface Pg {
 export async function openPostgresPool(text: string, libraries?: string): Promise<OwnPostgresPool> {
   const { url, own: schema } = databaseUrl(text, 'schema')
   assertFiles(url)
-  const { library } = await loadFirst('postgres', ['pg'], libraries)
+  const { library } = await loadClient('postgres', libraries)
   const pool = new (library as Pg).Pool({
     connectionString: url,
     max: 2,

@@ -1,6 +1,6 @@
 /** Connects to Redis with the user's own library, ioredis or node-redis. */
 import type { RedisClient } from '../stores/redis/index.js'
-import { loadFirst } from './client-library.js'
+import { loadClient } from './client-library.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 
 /** A connection that its maker owns. */
@@ -27,7 +27,7 @@ const CONNECTION_NAME = 'holdfast'
  * @throws StoreUnavailableError (`STORE_CONFIG`) when there is none.
  */
 export async function findRedisLibrary(folder?: string): Promise<RedisLibrary> {
-  const { name, library } = await loadFirst('redis', ['ioredis', 'redis'], folder)
+  const { name, library } = await loadClient('redis', folder)
   return name === 'ioredis' ? ofIoRedis(library as IoRedis) : ofNodeRedis(library as NodeRedis)
 }
 
@@ -102,7 +102,6 @@ function ioConnection(made: IoRedisMade): Connection {
 
 interface NodeRedisMade extends Made {
   sendCommand(words: string[]): Promise<unknown>
-  readonly isOpen: boolean
   connect(): Promise<unknown>
   destroy(): unknown
 }
@@ -156,12 +155,21 @@ function ofNodeRedis(library: NodeRedis): RedisLibrary {
 
 function nodeConnection(made: NodeRedisMade): Connection {
   made.on('error', () => undefined)
-  made.connect().catch(() => undefined)
+  const connected = made.connect().catch(() => undefined)
+  const destroy = async (): Promise<void> => {
+    try {
+      await made.destroy()
+    } catch {
+      // It was closed already.
+    }
+  }
   return {
     client: made as Made as RedisClient,
     ask: (...words) => made.sendCommand(words),
     close() {
-      if (made.isOpen) Promise.resolve(made.destroy()).catch(() => undefined)
+      void destroy()
+      // A client that is destroyed while it connects keeps the socket that it gets afterwards.
+      void connected.then(destroy)
     },
   }
 }

@@ -4,7 +4,8 @@
  */
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { existsSync, symlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { StoreUnavailableError } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
@@ -116,6 +117,20 @@ describe('a folder of the first format', () => {
     const { locks } = await store.inspect({ prefix: '', limit: 100 })
     expect(locks.map(({ lock }) => lock).toSorted()).toEqual(LOCKS.toSorted())
   })
+})
+
+test('a database that is a link is refused, and nothing is made where it points', async () => {
+  for (const name of ['locks.db', basename(databaseOf(makeDirectory(), 'job'))]) {
+    const directory = makeDirectory()
+    const target = join(makeDirectory(), 'elsewhere')
+    symlinkSync(target, join(directory, name))
+    const store = closing(embeddedStore({ directory }))
+    await expect(take(store, makeClaim('job'))).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining(`${name} is a link, and must be a file`) as string,
+    })
+    expect(existsSync(target)).toBe(false)
+  }
 })
 
 test('a folder with another number of files is refused', async () => {

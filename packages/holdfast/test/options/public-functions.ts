@@ -197,6 +197,7 @@ export const ENTRIES = {
     fencedWrite: (options) => fencedWrite(client, lease, 'stock', [['PING']], options),
   } satisfies Table<typeof import('holdfast/fence')>,
   './url': {
+    clientModules: OF_A_URL,
     databaseUrl: OF_A_URL,
     embeddedOptions: OF_A_URL,
     etcdOptions: OF_A_URL,

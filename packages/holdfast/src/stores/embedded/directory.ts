@@ -198,7 +198,17 @@ function makeWithThoseAbove(path: string, mode: number): void {
  * gets the same rights.
  */
 export function makeDatabaseFile(path: string, { shared }: StateFolder): void {
+  refuseLink(path)
   if (!shared) makeFile(path, 0o600)
+}
+
+/**
+ * SQLite would make the file that the link names. In a folder that all may write to, another user
+ * could choose it.
+ */
+function refuseLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+    throw new Error(`${path} is a link, and must be a file`)
 }
 
 /**
