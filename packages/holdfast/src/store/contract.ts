@@ -212,7 +212,15 @@ export interface LockInfo {
 
 /** One lock, or a page of the locks whose full names begin with a prefix. */
 export type InspectQuery =
-  | { readonly lock: string }
+  | {
+      readonly lock: string
+      /**
+       * Shows the waiters up to the last one of these claims, none of them for an empty list. To
+       * look at the holders costs no more then where many claims wait. A lock without holders may
+       * be left out.
+       */
+      readonly waitersUpTo?: readonly string[]
+    }
   | {
       readonly prefix: string
       /** The `cursor` of the page before. */

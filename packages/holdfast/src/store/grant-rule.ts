@@ -27,7 +27,7 @@ import type {
   WithdrawOutcome,
 } from './contract.js'
 import { addWeight, drop, hold, promote, expireAndPromote } from './expire-and-promote.js'
-import { isIdle, type Holder, type LockState, type RuleStep } from './lock-state.js'
+import { isIdle, type Holder, type LockState, type RuleStep, type Waiter } from './lock-state.js'
 import { readOwner } from './owner.js'
 import { addTombstone, hasTombstone } from './tombstones.js'
 
@@ -181,8 +181,16 @@ export function steal(
   return { holders: holders.length, freeInMs: options.now ? 0 : freeInMs }
 }
 
-/** Returns what `inspect` shows of a lock. Undefined without holders and waiters. */
-export function describe(lock: string, state: LockState, step: RuleStep): LockInfo | undefined {
+/**
+ * Returns what `inspect` shows of a lock. Undefined without holders and waiters.
+ * @param waitersUpTo see `InspectQuery`
+ */
+export function describe(
+  lock: string,
+  state: LockState,
+  step: RuleStep,
+  waitersUpTo?: readonly string[],
+): LockInfo | undefined {
   expireAndPromote(state, step)
   if (isIdle(state)) return undefined
   return {
@@ -200,13 +208,26 @@ export function describe(lock: string, state: LockState, step: RuleStep): LockIn
       stolen: holder.stolen,
       ...(holder.stealReason === undefined ? {} : { stealReason: holder.stealReason }),
     })),
-    waiters: [...state.waiters.values()].map((waiter) => ({
+    waiters: waitersOf(state, waitersUpTo).map((waiter) => ({
       claimId: waiter.id,
       owner: readOwner(waiter.owner),
       weight: waiter.weight,
       waitedMs: step.nowMs - waiter.sinceMs,
     })),
   }
+}
+
+function waitersOf({ waiters }: LockState, upTo: readonly string[] | undefined): Waiter[] {
+  if (upTo === undefined) return [...waiters.values()]
+  const missing = new Set(upTo.filter((id) => waiters.has(id)))
+  const found: Waiter[] = []
+  if (missing.size === 0) return found
+  for (const waiter of waiters.values()) {
+    found.push(waiter)
+    missing.delete(waiter.id)
+    if (missing.size === 0) break
+  }
+  return found
 }
 
 function grantedTo(holder: Holder, alreadyGranted: boolean, step: RuleStep): Granted {

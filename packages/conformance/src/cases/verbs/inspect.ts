@@ -65,6 +65,32 @@ inspect.test(
   { needs: [queue] },
 )
 
+function claimsOf(list?: readonly { readonly claimId: string }[]): string[] | undefined {
+  return list?.map(({ claimId }) => claimId)
+}
+
+inspect.test(
+  'inspect shows the waiters up to the last of some claims, where that is asked',
+  async (context) => {
+    const gate = { kind: 'semaphore', capacity: 2 } as const
+    const holders = [context.claim(gate), context.claim(gate)]
+    for (const holder of holders) await context.take(holder)
+    const waiters = Array.from({ length: 5 }, () => context.claim(gate))
+    for (const waiter of waiters) await context.queue(waiter)
+    const ids = waiters.map(({ id }) => id)
+    const shown = async (waitersUpTo: readonly string[]): Promise<(string[] | undefined)[]> => {
+      const { locks } = await context.store.inspect({ lock: context.name(), waitersUpTo })
+      return [claimsOf(locks[0]?.holders)?.sort(), claimsOf(locks[0]?.waiters)]
+    }
+    const holding = holders.map(({ id }) => id).sort()
+    assert.deepEqual(await shown([]), [holding, []])
+    assert.deepEqual(await shown([ids[2] ?? '', ids[0] ?? '']), [holding, ids.slice(0, 3)])
+    assert.deepEqual(await shown([ids[4] ?? '']), [holding, ids])
+    assert.deepEqual(await shown(['no-claim', ...holding]), [holding, []])
+  },
+  { needs: [queue, semaphore] },
+)
+
 inspect.test('inspect does not show a lock that is free and has no waiters', async (context) => {
   assert.deepEqual(await context.store.inspect({ lock: context.name() }), {
     locks: [],

@@ -13,8 +13,16 @@
  */
 import type { Clock, Random, Timer } from '../../clock/clock.js'
 import { LinkedSet } from '../../collections/linked-set.js'
+import { addTo } from '../../collections/lists.js'
 import { DeadlockError } from './deadlock-error.js'
-import type { LockInfo, Owner, Renewal, Store, WaitNote } from '../../store/contract.js'
+import type {
+  InspectQuery,
+  LockInfo,
+  Owner,
+  Renewal,
+  Store,
+  WaitNote,
+} from '../../store/contract.js'
 import { outsideContext } from '../../async/async-context.js'
 import {
   WaitUnderLeases,
@@ -22,7 +30,8 @@ import {
   type OuterLease,
   type PendingWait,
 } from './wait-under-leases.js'
-import { findDeadlocks, type Deadlock, type SeenHolder } from './find-deadlocks.js'
+import { findDeadlocks, type Deadlock } from './find-deadlocks.js'
+import { WaitGraph } from './wait-graph.js'
 
 /** The shortest and longest pause between two rounds, in milliseconds. */
 const SUSPECTED_PAUSE_MS = 100
@@ -31,7 +40,7 @@ const LONGEST_PAUSE_MS = 400
 const CLEAR_AFTER_MS = 25
 /** The longest list of waits that a lease shows. */
 const MOST_NOTES = 16
-/** The most locks that a round looks at. */
+/** Of how many locks a round follows the waits at most, besides those of suspected waits. */
 const MOST_LOCKS = 100
 
 export interface DetectorContext {
@@ -44,13 +53,15 @@ export interface DetectorContext {
 export class DeadlockDetector {
   readonly #context: DetectorContext
   readonly #checkMs: number
+  /** @internal */
+  readonly graph = new WaitGraph()
   readonly #waits = new LinkedSet<WaitUnderLeases>()
-  /** How many of these waits wait for each lock. */
-  readonly #waitsFor = new Map<string, number>()
   /** The notes that the store has for each lease, as JSON; '' while that is unknown. */
   readonly #shown = new Map<OuterLease, string>()
   #lastShow: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
+  /** With which of the wanted locks the next round begins. */
+  #nextLock = 0
   #clearsSoon = false
   #isInRound = false
   #pauseMs = SUSPECTED_PAUSE_MS
@@ -66,15 +77,17 @@ export class DeadlockDetector {
   add(wait: PendingWait, request: NestedRequest): () => void {
     const { store, clock, random } = this.#context
     const nested = new WaitUnderLeases(wait, request, clock.wallMs(), () => random.id())
+    const leases = nested.leases(store)
+    if (leases.size === 0) return () => undefined
     const place = this.#waits.add(nested)
-    this.#count(wait.lock, 1)
+    this.graph.add(nested, leases)
     // The caller enters its queue first.
-    if ([...nested.leases(store)].some(({ name }) => this.#waitsFor.has(name)))
+    if (this.graph.mayClose(nested, leases))
       outsideContext(() => void Promise.resolve().then(() => this.#checkHere(nested)))
     if (!this.#timer && !this.#isInRound) this.#arm(this.#checkMs)
     return () => {
       this.#waits.delete(place)
-      this.#count(wait.lock, -1)
+      this.graph.remove(nested, leases)
       if (nested.isShown) this.#clearSoon()
     }
   }
@@ -90,36 +103,18 @@ export class DeadlockDetector {
     outsideContext(() => this.#context.clock.timer(CLEAR_AFTER_MS, clear, true))
   }
 
-  #count(lock: string, change: number): void {
-    const count = (this.#waitsFor.get(lock) ?? 0) + change
-    if (count > 0) this.#waitsFor.set(lock, count)
-    else this.#waitsFor.delete(lock)
-  }
-
   /** Looks for a cycle inside this client. Its leases block these waits by themselves. */
   #checkHere(nested: WaitUnderLeases): void {
     const { store, owner } = this.#context
-    const waits = this.#waits.values()
-    const capacities = new Map<string, number>()
-    for (const wait of waits) {
-      for (const { name, capacity } of wait.leases(store)) capacities.set(name, capacity)
-    }
-    const notes = new Map<OuterLease, WaitNote[]>()
-    for (const wait of waits) {
-      // The store refuses a claim of another capacity. Without a lease here nothing here blocks it.
-      if (capacities.get(wait.wait.lock) !== wait.capacity) continue
-      for (const lease of wait.leases(store)) addTo(notes, lease, wait.note)
-    }
-    const locks = new Map<string, { lock: string; capacity: number; holders: SeenHolder[] }>()
-    for (const [{ name, capacity, claimId, weight }, waitsFor] of notes) {
-      const lock = locks.get(name) ?? { lock: name, capacity, holders: [] }
-      lock.holders.push({ claimId, weight, owner: { ...owner, waitsFor }, stolen: false })
-      locks.set(name, lock)
-    }
-    const seen = Array.from(locks.values(), (lock) => ({ ...lock, waiters: [] }))
-    for (const deadlock of findDeadlocks(seen)) {
-      const victim = waits.find(({ id }) => id === deadlock.victim.id)
-      if (victim && deadlock.waits.some(({ id }) => id === nested.id)) this.#fail(victim, deadlock)
+    const isThis = ({ id }: WaitNote): boolean => id === nested.id
+    for (;;) {
+      const { locks, waits } = this.graph.pathsFrom(nested, store, owner)
+      const deadlock = findDeadlocks(locks).find((found) => found.waits.some(isThis))
+      const victim = deadlock && waits.get(deadlock.victim.id)
+      if (!victim) return
+      this.#fail(victim, deadlock)
+      // The wait of another caller has ended. This one may be in a further cycle.
+      if (victim === nested) return
     }
   }
 
@@ -164,13 +159,10 @@ export class DeadlockDetector {
   /** The waits that have lasted long enough, and hold leases. */
   #due(nowMs = this.#context.clock.monotonicMs()): WaitUnderLeases[] {
     const sinceMs = nowMs - this.#checkMs
+    const { store } = this.#context
     return this.#waits
       .values()
-      .filter((nested) => nested.wait.startedMs <= sinceMs && this.#leasesOf(nested).size > 0)
-  }
-
-  #leasesOf(nested: WaitUnderLeases): Set<OuterLease> {
-    return nested.leases(this.#context.store)
+      .filter((nested) => nested.wait.startedMs <= sinceMs && nested.isUnderLeases(store))
   }
 
   /** Resolves to whether a wait of this client is in a cycle, as far as the notes show. */
@@ -178,9 +170,11 @@ export class DeadlockDetector {
     let isSuspected = false
     try {
       await this.#show()
-      const deadlocks = findDeadlocks(await this.#look())
+      const found = new Map<string, Deadlock>()
+      for (const deadlock of findDeadlocks(await this.#look()))
+        for (const { id } of deadlock.waits) found.set(id, deadlock)
       for (const nested of this.#due()) {
-        const deadlock = deadlocks.find(({ waits }) => waits.some(({ id }) => id === nested.id))
+        const deadlock = found.get(nested.id)
         isSuspected ||= deadlock !== undefined
         nested.cycle = deadlock?.id
         if (deadlock?.isNamed === true && deadlock.victim.id === nested.id)
@@ -203,7 +197,8 @@ export class DeadlockDetector {
     for (const lease of this.#shown.keys()) notes.set(lease, [])
     for (const nested of this.#due()) {
       nested.isShown = true
-      for (const lease of this.#leasesOf(nested)) addTo(notes, lease, nested.note)
+      const { note } = nested
+      for (const lease of nested.leases(this.#context.store)) addTo(notes, lease, note)
     }
     const changes: { lease: OuterLease; text: string; renewal: Renewal }[] = []
     for (const [lease, waits] of notes) {
@@ -225,26 +220,62 @@ export class DeadlockDetector {
 
   /** Reads the locks that these waits wait for, then those of the holders' waits, and so on. */
   async #look(): Promise<LockInfo[]> {
-    const { store } = this.#context
-    const found: LockInfo[] = []
+    const found = new Map<string, LockInfo>()
     const known = new Set<string>()
-    let next = this.#due().map(({ wait }) => wait.lock)
-    while (next.length > 0 && known.size < MOST_LOCKS) {
-      const names = [...new Set(next)].filter((name) => !known.has(name))
-      for (const name of names) known.add(name)
-      const pages = await Promise.all(names.map(async (lock) => store.inspect({ lock })))
-      const locks = pages.flatMap((page) => page.locks)
-      found.push(...locks)
-      next = locks.flatMap(({ holders }) =>
-        holders.flatMap(({ owner }) => (owner.waitsFor ?? []).map(({ lock }) => lock)),
-      )
+    let next = this.#nextLocks()
+    while (next.length > 0 && known.size < 2 * MOST_LOCKS) {
+      for (const name of next) known.add(name)
+      const locks = await this.#read(next.map((lock) => ({ lock, waitersUpTo: [] })))
+      for (const info of locks) found.set(info.lock, info)
+      next = [...new Set(locks.flatMap(notesOf).map(({ lock }) => lock))]
+        .filter((name) => !known.has(name))
+        .slice(0, MOST_LOCKS)
     }
-    return found
+    for (const info of await this.#read(queriesForWaiters(found))) found.set(info.lock, info)
+    return [...found.values()]
+  }
+
+  async #read(queries: readonly OneLockQuery[]): Promise<LockInfo[]> {
+    const { store } = this.#context
+    const pages = await Promise.all(queries.map(async (query) => store.inspect(query)))
+    return pages.flatMap((page) => page.locks)
+  }
+
+  /** The locks of suspected waits, and of other ones as many as a round reads, each in its turn. */
+  #nextLocks(): string[] {
+    const due = this.#due()
+    const names = new Set(due.filter(({ cycle }) => cycle !== undefined).map(({ lock }) => lock))
+    const others = [...new Set(due.map(({ lock }) => lock))]
+    const most = Math.min(others.length, MOST_LOCKS)
+    for (let count = 0; count < most; count += 1)
+      names.add(others[(this.#nextLock + count) % others.length] ?? '')
+    this.#nextLock = (this.#nextLock + most) % Math.max(1, others.length)
+    return [...names]
   }
 }
 
-function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key)
-  if (list) list.push(value)
-  else lists.set(key, [value])
+type OneLockQuery = Extract<InspectQuery, { readonly lock: string }>
+
+function notesOf({ holders }: LockInfo): WaitNote[] {
+  return holders.flatMap(({ owner, stolen }) => (stolen ? [] : (owner.waitsFor ?? [])))
+}
+
+/**
+ * The waiters of a lock decide only for a wait for which its holders leave room, and among these
+ * holders only those count that wait themselves. Nearly no lock is read again.
+ */
+function queriesForWaiters(found: ReadonlyMap<string, LockInfo>): OneLockQuery[] {
+  const rooms = new Map([...found.values()].map((info) => [info.lock, roomBesideWaiting(info)]))
+  const claims = new Map<string, string[]>()
+  for (const { lock, weight, claimId } of [...found.values()].flatMap(notesOf))
+    if (claimId !== undefined && (rooms.get(lock) ?? 0) >= weight) addTo(claims, lock, claimId)
+  return Array.from(claims, ([lock, waitersUpTo]) => ({ lock, waitersUpTo }))
+}
+
+/** What holders that wait leave of the capacity. 0 without such holders: nothing is stuck then. */
+function roomBesideWaiting({ capacity, holders }: LockInfo): number {
+  let held = 0
+  for (const { stolen, owner, weight } of holders)
+    if (!stolen && owner.waitsFor !== undefined) held += weight
+  return held === 0 ? 0 : capacity - held
 }

@@ -8,6 +8,7 @@
  * "not stuck".
  */
 import type { DeadlockStep } from './deadlock-error.js'
+import { addTo } from '../../collections/lists.js'
 import type { Owner, WaitNote } from '../../store/contract.js'
 
 /** A lock, as far as the graph needs it. */
@@ -50,61 +51,168 @@ interface Edge {
 /** Returns the deadlocks among these locks, as their holders note what they wait for. */
 export function findDeadlocks(locks: readonly SeenLock[]): Deadlock[] {
   const edges = stuckEdges(locks)
-  const reachable = new Map<string, ReadonlySet<string>>()
-  const reach = (lock: string): ReadonlySet<string> => {
-    let found = reachable.get(lock)
-    if (!found) reachable.set(lock, (found = reachFrom(lock, edges)))
-    return found
-  }
-  const components = new Map<string | undefined, Edge[]>()
+  const from = edgesByLock(edges)
+  const componentOf = components(from)
+  const cycles = new Map<number, Edge[]>()
   for (const edge of edges) {
-    if (!reach(edge.note.lock).has(edge.lock)) continue
-    // All locks of a strongly connected component have the same first one.
-    const [first] = [...reach(edge.lock)].filter((lock) => reach(lock).has(edge.lock)).sort()
-    const component = components.get(first)
-    if (component) component.push(edge)
-    else components.set(first, [edge])
+    const component = componentOf.get(edge.lock)
+    if (component === undefined || component !== componentOf.get(edge.note.lock)) continue
+    addTo(cycles, component, edge)
   }
-  return Array.from(components.values(), deadlockOf)
+  return Array.from(cycles.values(), deadlockOf)
 }
 
+/** The edges that are left when each wait that can end has been removed. */
 function stuckEdges(locks: readonly SeenLock[]): readonly Edge[] {
-  const byName = new Map(locks.map((seen) => [seen.lock, seen]))
-  let edges = locks.flatMap(({ lock, holders }) =>
-    holders.flatMap((holder) =>
-      holder.stolen
-        ? []
-        : (holder.owner.waitsFor ?? []).map((note): Edge => ({ lock, holder, note })),
-    ),
-  )
-  for (;;) {
-    const stuck = new Set(edges.map(({ holder }) => holder))
-    const still = edges.filter(({ note }) => isBlocked(byName.get(note.lock), note, stuck))
-    if (still.length === edges.length) return edges
-    edges = still
+  const byName = new Map(locks.map((seen) => [seen.lock, new StuckHolders(seen)]))
+  const edges: Edge[] = []
+  const waitingFor = new Map<string, Edge[]>()
+  for (const { lock, holders } of locks) {
+    for (const holder of holders) {
+      if (holder.stolen) continue
+      for (const note of holder.owner.waitsFor ?? []) {
+        const edge = { lock, holder, note }
+        edges.push(edge)
+        byName.get(lock)?.add(holder)
+        addTo(waitingFor, note.lock, edge)
+      }
+    }
+  }
+  const ended = new Set<Edge>()
+  // A queue of locks whose waits may end.
+  const changed = new Set(waitingFor.keys())
+  for (const [lock, waiting] of waitingFor) byName.get(lock)?.sort(waiting)
+  for (const lock of changed) {
+    changed.delete(lock)
+    const waiting = waitingFor.get(lock) ?? []
+    for (let edge = waiting.at(-1); edge && byName.get(lock)?.blocks(edge.note) !== true;) {
+      waiting.pop()
+      ended.add(edge)
+      if (byName.get(edge.lock)?.remove(edge.holder) === true) changed.add(edge.lock)
+      edge = waiting.at(-1)
+    }
+  }
+  return edges.filter((edge) => !ended.has(edge))
+}
+
+/** What the stuck holders of one lock leave of its capacity. */
+class StuckHolders {
+  readonly #lock: SeenLock
+  /** How many stuck waits each holder has. */
+  readonly #waits = new Map<SeenHolder, number>()
+  #heaviest: ReadonlyMap<string, number> | undefined
+  #held = 0
+
+  constructor(lock: SeenLock) {
+    this.#lock = lock
+  }
+
+  add(holder: SeenHolder): void {
+    const waits = this.#waits.get(holder) ?? 0
+    if (waits === 0) this.#held += holder.weight
+    this.#waits.set(holder, waits + 1)
+  }
+
+  /** Returns whether it was the last stuck wait of this holder. */
+  remove(holder: SeenHolder): boolean {
+    const waits = (this.#waits.get(holder) ?? 1) - 1
+    if (waits > 0) {
+      this.#waits.set(holder, waits)
+      return false
+    }
+    this.#waits.delete(holder)
+    this.#held -= holder.weight
+    return true
+  }
+
+  /** Sorts waits for this lock so that the first one that can end stands last. */
+  sort(edges: Edge[]): void {
+    const rooms = new Map(edges.map((edge) => [edge, this.#roomFor(edge.note)]))
+    edges.sort((one, other) => (rooms.get(other) ?? 0) - (rooms.get(one) ?? 0))
+  }
+
+  /** Whether these holders keep the wait from its grant. */
+  blocks(note: WaitNote): boolean {
+    return this.#held > 0 && this.#held + this.#roomFor(note) > this.#lock.capacity
+  }
+
+  /**
+   * How much of the capacity must be free for the claim of a wait: as much as the heaviest waiter
+   * ahead needs, since nothing overtakes it.
+   */
+  #roomFor({ weight, claimId }: WaitNote): number {
+    if (claimId === undefined) return weight
+    this.#heaviest ??= heaviestBefore(this.#lock.waiters)
+    return Math.max(weight, this.#heaviest.get(claimId) ?? 0)
   }
 }
 
-/** Whether the stuck holders of the lock keep the wait from its grant. */
-function isBlocked(
-  lock: SeenLock | undefined,
-  { weight, claimId }: WaitNote,
-  stuck: ReadonlySet<SeenHolder>,
-): boolean {
-  if (!lock) return false
-  let held = 0
-  for (const holder of lock.holders) if (stuck.has(holder)) held += holder.weight
-  if (held === 0) return false
-  if (held + weight > lock.capacity) return true
-  const place = lock.waiters.findIndex((waiter) => waiter.claimId === claimId)
-  return lock.waiters.some((ahead, index) => index < place && held + ahead.weight > lock.capacity)
+function heaviestBefore(waiters: SeenLock['waiters']): ReadonlyMap<string, number> {
+  const heaviest = new Map<string, number>()
+  let weight = 0
+  for (const waiter of waiters) {
+    if (!heaviest.has(waiter.claimId)) heaviest.set(waiter.claimId, weight)
+    weight = Math.max(weight, waiter.weight)
+  }
+  return heaviest
 }
 
-function reachFrom(lock: string, edges: readonly Edge[]): ReadonlySet<string> {
-  const found = new Set([lock])
-  // A set also visits what is added meanwhile.
-  for (const at of found) for (const edge of edges) if (edge.lock === at) found.add(edge.note.lock)
-  return found
+function edgesByLock(edges: readonly Edge[]): ReadonlyMap<string, readonly Edge[]> {
+  const from = new Map<string, Edge[]>()
+  for (const edge of edges) addTo(from, edge.lock, edge)
+  return from
+}
+
+/** A lock on the path of the search of `components`. */
+interface Visit {
+  readonly lock: string
+  readonly edges: Iterator<Edge>
+}
+
+/**
+ * Numbers the strongly connected components: locks that reach each other have the same number. This
+ * is the algorithm of Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972, without
+ * recursion.
+ */
+function components(from: ReadonlyMap<string, readonly Edge[]>): ReadonlyMap<string, number> {
+  const componentOf = new Map<string, number>()
+  const order = new Map<string, number>()
+  const low = new Map<string, number>()
+  const open: string[] = []
+  const path: Visit[] = []
+  const enter = (lock: string): void => {
+    low.set(lock, order.size)
+    order.set(lock, order.size)
+    open.push(lock)
+    path.push({ lock, edges: (from.get(lock) ?? [])[Symbol.iterator]() })
+  }
+  const lower = (lock: string, number = 0): void =>
+    void low.set(lock, Math.min(low.get(lock) ?? 0, number))
+  const leave = (lock: string): void => {
+    path.pop()
+    const parent = path.at(-1)
+    if (parent) lower(parent.lock, low.get(lock))
+    if (low.get(lock) !== order.get(lock)) return
+    const component = order.get(lock) ?? 0
+    for (let member: string | undefined; member !== lock;) {
+      member = open.pop() ?? lock
+      componentOf.set(member, component)
+    }
+  }
+  for (const start of from.keys()) {
+    if (!order.has(start)) enter(start)
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      const step = top.edges.next()
+      if (step.done === true) {
+        leave(top.lock)
+        continue
+      }
+      const next = step.value.note.lock
+      if (!order.has(next)) enter(next)
+      else if (!componentOf.has(next)) lower(top.lock, order.get(next))
+    }
+  }
+  return componentOf
 }
 
 function deadlockOf(edges: readonly Edge[]): Deadlock {
@@ -129,15 +237,22 @@ function isLater(one: WaitNote, other: WaitNote): boolean {
 
 /** Searches breadth first, from the lock that the victim waits for to one that it holds. */
 function cycleThrough(victim: WaitNote, edges: readonly Edge[]): readonly Edge[] {
-  const paths = new Map<string, readonly Edge[]>([[victim.lock, []]])
-  for (const [lock, path] of paths) {
-    for (const edge of edges) {
-      if (edge.lock !== lock) continue
-      if (edge.note.id === victim.id) return [...path, edge]
-      if (!paths.has(edge.note.lock)) paths.set(edge.note.lock, [...path, edge])
+  const from = edgesByLock(edges)
+  /** The edge by which the search came to each lock. */
+  const cameBy = new Map<string, Edge | undefined>([[victim.lock, undefined]])
+  for (const lock of cameBy.keys()) {
+    for (const edge of from.get(lock) ?? []) {
+      if (edge.note.id === victim.id) return pathTo(edge, cameBy)
+      if (!cameBy.has(edge.note.lock)) cameBy.set(edge.note.lock, edge)
     }
   }
   return []
+}
+
+function pathTo(last: Edge, cameBy: ReadonlyMap<string, Edge | undefined>): readonly Edge[] {
+  const path: Edge[] = []
+  for (let edge: Edge | undefined = last; edge; edge = cameBy.get(edge.lock)) path.push(edge)
+  return path.toReversed()
 }
 
 function stepOf({ lock, holder, note }: Edge): DeadlockStep {

@@ -64,6 +64,14 @@ export class WaitUnderLeases {
     return (this.#id ??= this.#newId())
   }
 
+  get lock(): string {
+    return this.wait.lock
+  }
+
+  get weight(): number {
+    return this.#request.weight
+  }
+
   get capacity(): number {
     return this.#request.capacity
   }
@@ -73,6 +81,14 @@ export class WaitUnderLeases {
     const { lock, source } = this.wait
     const claimId = weight === capacity ? undefined : source?.pending?.claimId
     return { id: this.id, lock, weight, claimId, sinceMs: this.#sinceMs, cycle: this.cycle }
+  }
+
+  /** Whether it waits under an open lease of this store. */
+  isUnderLeases(store: object): boolean {
+    let frame: OuterFrame | undefined = this.#request.frame
+    while (frame && !(frame.alive && frame.lease.open && frame.lease.store === store))
+      frame = frame.outer
+    return frame !== undefined
   }
 
   /** The open leases of this store under which it waits. */

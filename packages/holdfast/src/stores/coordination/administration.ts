@@ -28,11 +28,12 @@ export class Administration<S extends ServiceSession> {
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
     const { queues, cursor } = await this.#context.service.list(query)
-    return { locks: queues.flatMap((queue) => this.#describe(queue) ?? []), cursor }
+    const upTo = 'lock' in query ? query.waitersUpTo : undefined
+    return { locks: queues.flatMap((queue) => this.#describe(queue, upTo) ?? []), cursor }
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
-    const { queues } = await this.#context.service.list({ lock })
+    const { queues } = await this.#context.service.list({ lock, waitersUpTo: [] })
     const { holders } = split(queues[0])
     const freed = await Promise.all(holders.map((holder) => this.#stealOne(holder, options)))
     const freeInMs = freed.map((leftMs) => leftMs ?? 0)
@@ -55,7 +56,7 @@ export class Administration<S extends ServiceSession> {
 
   /** Downgrades an entry that no client holds, such as that of a lease that is kept. */
   async #downgradeDetached({ lock, id }: ClaimRef): Promise<boolean> {
-    const { queues } = await this.#context.service.list({ lock })
+    const { queues } = await this.#context.service.list({ lock, waitersUpTo: [] })
     const holder = split(queues[0]).holders.find(
       ({ entry, data }) => entry.id === id && data.detached === true && data.kind !== 'semaphore',
     )
@@ -105,7 +106,7 @@ export class Administration<S extends ServiceSession> {
     )
   }
 
-  #describe(queue: ListedQueue): LockInfo | undefined {
+  #describe(queue: ListedQueue, waitersUpTo?: readonly string[]): LockInfo | undefined {
     const [first] = queue.entries
     if (!first) return undefined
     const { holders, waiters } = split(queue)
@@ -118,7 +119,9 @@ export class Administration<S extends ServiceSession> {
       kind: kinds.includes('readWriteLock') ? 'readWriteLock' : first.data.kind,
       capacity: first.data.capacity,
       holders: holders.map((listed) => asHolder(listed, wallMs)),
-      waiters: waiters.map((listed) => asWaiter(listed, wallMs)),
+      waiters: waiters
+        .slice(0, shownOf(waiters, waitersUpTo))
+        .map((listed) => asWaiter(listed, wallMs)),
       lastToken: tokenOf((holders.at(-1) ?? last).entry.number),
     }
   }
@@ -126,6 +129,13 @@ export class Administration<S extends ServiceSession> {
 
 function asReader(data: EntryData): EntryData {
   return { ...data, kind: 'readWriteLock', weight: 1 }
+}
+
+/** How many waiters are shown. */
+function shownOf(waiters: readonly ListedEntry[], upTo: readonly string[] | undefined): number {
+  if (upTo === undefined) return waiters.length
+  const ids = new Set(upTo)
+  return waiters.findLastIndex(({ entry }) => ids.has(entry.id)) + 1
 }
 
 /** Splits a queue: the holders are its beginning. */

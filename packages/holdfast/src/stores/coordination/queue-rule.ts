@@ -7,7 +7,7 @@
  * hold from then on.
  */
 import type { Claim } from '../../store/contract.js'
-import type { Predecessor, QueuePosition } from './service.js'
+import type { ListedEntry, Predecessor, QueuePosition } from './service.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight'>
 
@@ -54,4 +54,15 @@ export function everyoneHolds(
 
 function weightOf(predecessors: readonly Predecessor[]): number {
   return predecessors.reduce((sum, { weight }) => sum + weight, 0)
+}
+
+/**
+ * Whether the first entries of a queue are all of its holders, and all entries up to those of
+ * `claims`.
+ */
+export function showsEnough(entries: readonly ListedEntry[], claims: readonly string[]): boolean {
+  let weight = 0
+  for (const { data } of entries) weight += data.weight
+  const shown = new Set(entries.map(({ entry }) => entry.id))
+  return weight >= (entries[0]?.data.capacity ?? Infinity) && claims.every((id) => shown.has(id))
 }

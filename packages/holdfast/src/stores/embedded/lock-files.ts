@@ -57,8 +57,9 @@ export class LockFiles {
     return found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))[0]
   }
 
-  async inspectLock(lock: string): Promise<InspectPage> {
-    return { locks: await describe(this.of(lock), [lock]), cursor: undefined }
+  /** @param waitersUpTo see `InspectQuery` */
+  async inspectLock(lock: string, waitersUpTo?: readonly string[]): Promise<InspectPage> {
+    return { locks: await describe(this.of(lock), [lock], waitersUpTo), cursor: undefined }
   }
 
   async inspectPage(prefix: string, cursor: string, limit: number): Promise<InspectPage> {
@@ -114,14 +115,18 @@ function busyNames(
  * Describes locks as they are now. Where a waiter is to be promoted because a lease has ended, that
  * happens first, in a transaction that writes: a holder that is shown has been granted the lock.
  */
-async function describe(file: LockFile, names: readonly string[]): Promise<readonly LockInfo[]> {
+async function describe(
+  file: LockFile,
+  names: readonly string[],
+  waitersUpTo?: readonly string[],
+): Promise<readonly LockInfo[]> {
   if (names.length === 0) return []
   let promotes = false
   const look = (transaction: Transaction): LockInfo[] =>
     names.flatMap(
       (name) =>
         transaction.onLock(name, (state, step) => {
-          const info = rule.describe(name, state, step)
+          const info = rule.describe(name, state, step, waitersUpTo)
           promotes ||= step.promoted.length > 0
           return info
         }) ?? [],

@@ -179,7 +179,7 @@ export class EmbeddedStore implements Store {
   }
 
   inspect(query: InspectQuery): Promise<InspectPage> {
-    if ('lock' in query) return this.#files.inspectLock(query.lock)
+    if ('lock' in query) return this.#files.inspectLock(query.lock, query.waitersUpTo)
     const { prefix, cursor = '', limit } = query
     return this.#files.inspectPage(prefix, cursor, limit)
   }

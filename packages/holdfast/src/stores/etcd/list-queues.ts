@@ -1,5 +1,6 @@
 /** Reading whole queues, for `inspect` and `steal`. */
 import type { InspectQuery } from '../../store/contract.js'
+import { showsEnough } from '../coordination/queue-rule.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../coordination/service.js'
 import type { Connection } from './connection.js'
 import { after, lockOf, queueOf, queuesWith } from './keys.js'
@@ -11,11 +12,12 @@ const CHUNK = 500
 
 export async function listQueues(connection: Connection, query: InspectQuery): Promise<QueuesPage> {
   if ('lock' in query) {
-    const { key, end } = queueOf(query.lock)
-    return {
-      queues: await describe(connection, await readAll(connection, key, end)),
-      cursor: undefined,
-    }
+    const { lock, waitersUpTo } = query
+    const { key, end } = queueOf(lock)
+    const queues = waitersUpTo
+      ? await listFirst(connection, lock, waitersUpTo)
+      : await describe(connection, await readAll(connection, key, end))
+    return { queues, cursor: undefined }
   }
   const { key, end } = queuesWith(query.prefix)
   const start = query.cursor === undefined ? key : after(query.cursor)
@@ -23,6 +25,22 @@ export async function listQueues(connection: Connection, query: InspectQuery): P
   const queues = await describe(connection, found)
   const page = queues.slice(0, query.limit)
   return { queues: page, cursor: queues.length > query.limit ? page.at(-1)?.lock : undefined }
+}
+
+/** Reads the beginning of a queue: its holders, and all entries up to those of some claims. */
+async function listFirst(
+  connection: Connection,
+  lock: string,
+  claims: readonly string[],
+): Promise<ListedQueue[]> {
+  const { key, end } = queueOf(lock)
+  for (let limit = claims.length + 1; ; limit *= 4) {
+    const body = range(key, { end, limit, sort: 'oldest-first' })
+    const answer = readRange(await connection.request(METHODS.range, body, { repeatable: true }))
+    const queues = entriesOf(answer.found)
+    const entries = [...queues.values()].flat()
+    if (!answer.more || showsEnough(entries, claims)) return withLeaseTimes(connection, queues)
+  }
 }
 
 /** Reads chunk by chunk, until the end or until more than `limit` locks were seen. */
@@ -49,8 +67,13 @@ async function describe(
   connection: Connection,
   found: readonly KeyValue[],
 ): Promise<ListedQueue[]> {
-  const leftMs = await leaseTimes(connection, new Set(found.map(({ lease }) => lease)))
-  const queues = new Map<string, ListedEntry[]>()
+  return withLeaseTimes(connection, entriesOf(found))
+}
+
+type FoundEntry = ListedEntry & { readonly lease: bigint }
+
+function entriesOf(found: readonly KeyValue[]): Map<string, FoundEntry[]> {
+  const queues = new Map<string, FoundEntry[]>()
   const inOrder = found.toSorted((one, other) =>
     one.createRevision < other.createRevision ? -1 : 1,
   )
@@ -61,10 +84,23 @@ async function describe(
     const value = decodeValue(kv.value)
     if (lock === undefined || !value) continue
     const entry = { lock, id: value.id, key: kv.key, number: kv.createRevision }
-    const sessionLeftMs = leftMs.get(kv.lease)
-    queues.get(lock)?.push({ entry, data: value.data, version: kv.modRevision, sessionLeftMs })
+    const { data } = value
+    const { lease, modRevision: version } = kv
+    queues.get(lock)?.push({ entry, data, version, sessionLeftMs: undefined, lease })
   }
-  return [...queues].flatMap(([lock, entries]) => (entries.length > 0 ? [{ lock, entries }] : []))
+  return queues
+}
+
+async function withLeaseTimes(
+  connection: Connection,
+  queues: ReadonlyMap<string, readonly FoundEntry[]>,
+): Promise<ListedQueue[]> {
+  const leases = new Set([...queues.values()].flat().map(({ lease }) => lease))
+  const leftMs = await leaseTimes(connection, leases)
+  return [...queues].flatMap(([lock, found]) => {
+    const entries = found.map((entry) => ({ ...entry, sessionLeftMs: leftMs.get(entry.lease) }))
+    return entries.length > 0 ? [{ lock, entries }] : []
+  })
 }
 
 async function leaseTimes(

@@ -145,7 +145,7 @@ class MemoryStore implements Store {
 
   inspect(query: InspectQuery): InspectPage {
     if ('lock' in query) {
-      const info = this.#describe(query.lock)
+      const info = this.#describe(query.lock, query.waitersUpTo)
       return { locks: info ? [info] : [], cursor: undefined }
     }
     const after = query.cursor ?? ''
@@ -165,9 +165,9 @@ class MemoryStore implements Store {
     this.#watchers.clear()
   }
 
-  #describe(lock: string): LockInfo | undefined {
+  #describe(lock: string, waitersUpTo?: readonly string[]): LockInfo | undefined {
     return this.#locks.has(lock)
-      ? this.#runStep(lock, (state, step) => rule.describe(lock, state, step))
+      ? this.#runStep(lock, (state, step) => rule.describe(lock, state, step, waitersUpTo))
       : undefined
   }
 

@@ -45,7 +45,10 @@ export class AdminCalls {
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
-    if ('lock' in query) return { locks: await this.#describe([query.lock]), cursor: undefined }
+    if ('lock' in query) {
+      const { lock, waitersUpTo } = query
+      return { locks: await this.#describe([lock], waitersUpTo), cursor: undefined }
+    }
     return listLocks(query, this.#prefix, {
       describe: (locks) => this.#describe(locks),
       keyPrefix: this.#deployment.keyPrefix,
@@ -56,20 +59,21 @@ export class AdminCalls {
   /** Resolves to undefined for an idle lock. */
   async #lastToken(lock: string): Promise<bigint | undefined> {
     try {
-      const [info] = await this.#describe([lock])
+      const [info] = await this.#describe([lock], [])
       return info?.lastToken
     } catch (error) {
       throw explain(error, lock)
     }
   }
 
-  async #describe(locks: readonly string[]): Promise<LockInfo[]> {
+  async #describe(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
     if (this.#deployment.oneLockACall && locks.length > 1) {
       return (await Promise.all(locks.map((lock) => this.#describe([lock])))).flat()
     }
     return describeLocks(locks, (names) => {
       const keys = names.map((name) => keyOf(this.#prefix, name))
-      return this.#run(keys, 'describe', String(keys.length))
+      const upTo = waitersUpTo ? ['up-to', ...waitersUpTo] : []
+      return this.#run(keys, 'describe', String(keys.length), ...upTo)
     })
   }
 

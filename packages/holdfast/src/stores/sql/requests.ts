@@ -159,6 +159,12 @@ export function withdrawOutcome({ outcome }: Answer): WithdrawOutcome {
   return outcome as WithdrawOutcome
 }
 
+/** @param waitersUpTo see `InspectQuery`; its ids need no escaping */
+export function inspectRequest(lock: string, waitersUpTo?: readonly string[]): Request {
+  const request: Request = { verb: 'inspect', lock }
+  return waitersUpTo ? { ...request, upTo: waitersUpTo.join(',') } : request
+}
+
 export function stealRequest(lock: string, { now, reason }: StealOptions): Request {
   return {
     verb: 'steal',

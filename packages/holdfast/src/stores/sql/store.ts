@@ -117,7 +117,10 @@ export class SqlStore implements Store {
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
-    if ('lock' in query) return { locks: await this.#describe([query.lock]), cursor: undefined }
+    if ('lock' in query) {
+      const { lock, waitersUpTo } = query
+      return { locks: await this.#describe([lock], waitersUpTo), cursor: undefined }
+    }
     const { prefix, cursor = '', limit } = query
     const names = await this.#database.names({ prefix, after: cursor, limit: limit + 1 })
     const page = names.slice(0, limit)
@@ -164,9 +167,9 @@ export class SqlStore implements Store {
     this.#unlistenTimer.unref()
   }
 
-  async #describe(names: readonly string[]): Promise<LockInfo[]> {
+  async #describe(names: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
     const answers = await Promise.all(
-      names.map((lock) => this.#batches.send({ verb: 'inspect', lock })),
+      names.map((lock) => this.#batches.send(requests.inspectRequest(lock, waitersUpTo))),
     )
     return answers.flatMap((answer, index) => requests.lockInfo(names[index] ?? '', answer) ?? [])
   }

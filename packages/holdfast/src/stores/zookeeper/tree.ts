@@ -1,10 +1,11 @@
 /** The nodes of locks: making them where they are missing, and reading whole queues. */
 import { StoreUnavailableError } from '../../errors.js'
 import type { InspectQuery } from '../../store/contract.js'
+import { showsEnough } from '../coordination/queue-rule.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../coordination/service.js'
 import { CODES, hasCode } from './failures.js'
 import { decodeNode } from './node-data.js'
-import { checkShapes, lockOf, parentOf, queueOf, ROOT } from './nodes.js'
+import { checkShapes, lockOf, parentOf, queueOf, ROOT, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { create, FLAGS, getChildren, getData, remove, type Stat } from './wire/messages.js'
 
@@ -122,7 +123,7 @@ export async function listQueues(
   // session, or to another client.
   await session.agree()
   if ('lock' in query) {
-    const queue = await readQueue(session, query.lock)
+    const queue = await readQueue(session, query.lock, query.waitersUpTo)
     if (!queue) await checkChroot(session)
     return { queues: queue ? [queue] : [], cursor: undefined }
   }
@@ -142,16 +143,37 @@ export async function listQueues(
   return { queues, cursor: undefined }
 }
 
+/** @param waitersUpTo see `InspectQuery` */
 async function readQueue(
   session: ZooKeeperSession,
   lock: string,
+  waitersUpTo?: readonly string[],
 ): Promise<ListedQueue | undefined> {
-  const parent = parentOf(lock)
-  const children = await childrenOf(session, parent)
-  const queue = queueOf(children)
+  const queue = queueOf(await childrenOf(session, parentOf(lock)))
   checkShapes(lock, queue)
+  if (!waitersUpTo) {
+    const entries = await readEntries(session, lock, queue)
+    return entries.length > 0 ? { lock, entries } : undefined
+  }
+  const there = new Set(queue.map(({ id }) => id))
+  const claims = waitersUpTo.filter((id) => there.has(id))
+  const entries: ListedEntry[] = []
+  for (let [from, to] = [0, 1]; from < queue.length && !showsEnough(entries, claims);) {
+    entries.push(...(await readEntries(session, lock, queue.slice(from, to))))
+    from = to
+    to *= 2
+  }
+  return entries.length > 0 ? { lock, entries } : undefined
+}
+
+async function readEntries(
+  session: ZooKeeperSession,
+  lock: string,
+  children: readonly Child[],
+): Promise<ListedEntry[]> {
+  const parent = parentOf(lock)
   const read = await Promise.all(
-    queue.map(async ({ name, id }): Promise<ListedEntry | undefined> => {
+    children.map(async ({ name, id }): Promise<ListedEntry | undefined> => {
       const key = `${parent}/${name}`
       const node = await readNode(session, key)
       const decoded = node && decodeNode(node.text, node.stat.czxid)
@@ -161,6 +183,5 @@ async function readQueue(
       return { entry, data, version: BigInt(node.stat.version), sessionLeftMs: undefined }
     }),
   )
-  const entries = read.filter((entry) => entry !== undefined)
-  return entries.length > 0 ? { lock, entries } : undefined
+  return read.filter((entry) => entry !== undefined)
 }

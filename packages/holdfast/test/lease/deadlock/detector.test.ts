@@ -376,7 +376,7 @@ describe('across clients', () => {
     expect(inspected).toEqual([])
     await world.clock.advance(1000)
     expect(inspected.length).toBeGreaterThan(1)
-    expect(inspected).toEqual(inspected.map(() => ({ lock: 'b' })))
+    expect(inspected).toEqual(inspected.map(() => ({ lock: 'b', waitersUpTo: [] })))
     await busy.release()
     expect(await world.clock.until(run)).toEqual({ value: 'done' })
     const { length } = inspected

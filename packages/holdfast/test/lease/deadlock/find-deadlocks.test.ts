@@ -1,7 +1,9 @@
 /** The graph of waits: what is stuck, which deadlocks there are, and which wait of each fails. */
 import { findDeadlocks } from 'holdfast'
 import { CAPACITY_ALL, type WaitNote } from 'holdfast/store'
+import { SeededRandom } from '@holdfast/conformance'
 import { describe, expect, test } from 'vitest'
+import { referenceDeadlocks } from './reference.js'
 
 type Seen = Parameters<typeof findDeadlocks>[0][number]
 
@@ -132,5 +134,57 @@ describe('permits', () => {
     const own = lock('pool', [holder('A', [wait], { weight: 1 })], { capacity: 2, waiters })
     expect(findDeadlocks([own])[0]?.steps).toMatchObject([{ lock: 'pool', waitsFor: 'pool' }])
     expect(findDeadlocks([{ ...own, waiters: waiters.slice(1) }])).toEqual([])
+  })
+})
+
+/** Draws locks, holders with notes, and waiters, with every kind of claim. */
+function drawLocks(random: SeededRandom): Seen[] {
+  const draw = (count: number): number => Math.floor(random.next() * count)
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'].slice(0, 2 + draw(5))
+  let made = 0
+  return names.map((name) => {
+    const capacity = 1 + draw(4)
+    const drawNote = (): WaitNote => {
+      const claimId = draw(2) === 0 ? undefined : `w${draw(4)}`
+      const wanted = names[draw(names.length)] ?? name
+      return note(`n${draw(8)}`, wanted, { weight: 1 + draw(3), claimId, sinceMs: draw(3) })
+    }
+    const holders = Array.from({ length: draw(4) }, () =>
+      holder(`h${(made += 1)}`, Array.from({ length: draw(3) }, drawNote), {
+        weight: 1 + draw(2),
+        stolen: draw(10) === 0,
+      }),
+    )
+    const waiters = Array.from({ length: draw(4) }, (_, index) => ({
+      claimId: `w${index}`,
+      weight: 1 + draw(capacity),
+    }))
+    return lock(name, holders, { capacity, waiters })
+  })
+}
+
+describe('the index', () => {
+  test('finds what a search without it finds, in 1 500 drawn graphs', () => {
+    let found = 0
+    for (let seed = 1; seed <= 1500; seed += 1) {
+      const locks = drawLocks(new SeededRandom(seed))
+      const deadlocks = findDeadlocks(locks)
+      const waits = deadlocks.map((one) => one.waits.map(({ id }) => id).sort()).sort()
+      expect(waits, `seed ${seed}`).toEqual(referenceDeadlocks(locks))
+      for (const { steps, victim } of deadlocks) {
+        const path = steps.map(({ waitsFor }) => waitsFor)
+        expect(steps.map(({ lock }) => lock)).toEqual([victim.lock, ...path.slice(0, -1)])
+      }
+      found += deadlocks.length
+    }
+    expect(found).toBeGreaterThan(150)
+  })
+
+  test('finds the cycle of 5 000 locks, and the end of a chain as long', () => {
+    const ring = Array.from({ length: 5000 }, (_, index) =>
+      lock(`l${index}`, [holder(`h${index}`, [note(`n${index}`, `l${(index + 1) % 5000}`)])]),
+    )
+    expect(findDeadlocks(ring)[0]?.steps).toHaveLength(5000)
+    expect(findDeadlocks(ring.slice(1))).toEqual([])
   })
 })

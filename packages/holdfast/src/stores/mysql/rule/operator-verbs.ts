@@ -46,6 +46,8 @@ begin
   declare v_row longtext character set utf8mb4;
   declare v_holders, v_waiters longtext character set utf8mb4 default '';
   declare v_none boolean default false;
+  declare a_up_to longtext character set ascii default ${text('upTo')};
+  declare v_last bigint default 9223372036854775807;
   declare c_holders cursor for
     select json_object(
       'claimId', id, 'owner', owner, 'weight', weight, 'token', cast(token as char),
@@ -55,7 +57,7 @@ begin
   declare c_waiters cursor for
     select json_object(
       'claimId', id, 'owner', owner, 'weight', weight, 'waitedMs', (a_now - since_us) / 1000
-    ) from holdfast_waiters where name = a_name order by seq;
+    ) from holdfast_waiters where name = a_name and seq <= v_last order by seq;
   declare continue handler for not found set v_none = true;
   open c_holders;
   fetch c_holders into v_row;
@@ -64,6 +66,11 @@ begin
     fetch c_holders into v_row;
   end while;
   close c_holders;
+  if a_up_to = '' then set v_last = 0;
+  elseif a_up_to is not null then
+    select coalesce(max(seq), 0) into v_last
+      from holdfast_waiters where name = a_name and find_in_set(id, a_up_to);
+  end if;
   set v_none = false;
   open c_waiters;
   fetch c_waiters into v_row;

@@ -62,6 +62,10 @@ begin
           'waitedMs', extract(epoch from a_now - w.since) * 1000
         ) order by w.seq)
         from holdfast.waiters w where w.lock = l.name
+          and w.seq <= case when a_request ->> 'upTo' is null then 9223372036854775807 else coalesce((
+            select max(o.seq) from holdfast.waiters o
+             where o.lock = l.name and o.id = any (string_to_array(a_request ->> 'upTo', ','))
+          ), 0) end
       ), '[]')
     )
     from holdfast.locks l where l.name = a_request ->> 'lock'

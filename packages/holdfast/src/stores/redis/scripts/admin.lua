@@ -9,7 +9,8 @@
 --                ARGV 5: the last token when the operator's client looked; later grants are kept
 --   "adopt"      ARGV 3: the claim that holds  4: its TTL  5: the token  6: the new claim
 --                7: its TTL  8: its owner
---   "describe"   ARGV 3: how many locks
+--   "describe"   ARGV 3: how many locks  4: "up-to" for the waiters up to the last one of the
+--                claims in ARGV 5 and later, or nothing for all of them
 -- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each
 -- key 0 where the lock is idle, else {kind, capacity, last token, holders, waiters}. A holder is
 -- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}, and a waiter {id, owner,
@@ -84,10 +85,22 @@ local function describe_holder(holder)
   }
 end
 
+-- Returns the rank of the last waiter of interest. -1 is the rank of the last one of all.
+local function last_rank(key)
+  if ARGV[4] ~= 'up-to' then return -1 end
+  local last
+  for index = 5, #ARGV do
+    local rank = call('ZRANK', key .. ':q', ARGV[index])
+    if rank and rank > (last or -1) then last = rank end
+  end
+  return last
+end
+
 local function describe_waiters(key, state)
   local waiters = {}
-  if state[WAITERS] == 0 then return waiters end
-  for _, id in ipairs(call('ZRANGE', key .. ':q', 0, -1)) do
+  local last = state[WAITERS] > 0 and last_rank(key)
+  if not last then return waiters end
+  for _, id in ipairs(call('ZRANGE', key .. ':q', 0, last)) do
     local packed = call('HGET', key .. ':w', id)
     if packed then
       local waiter = cmsgpack.unpack(packed)
