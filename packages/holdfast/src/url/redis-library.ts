@@ -1,5 +1,7 @@
 /** Connects to Redis with the user's own library, ioredis or node-redis. */
 import type { RedisClient } from '../stores/redis/index.js'
+import { keepOpen } from '../stores/redis/transports/keep-open.js'
+import { noteOwned } from '../stores/redis/transports/owned-client.js'
 import { loadClient } from './client-library.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 
@@ -43,9 +45,11 @@ interface Made {
   on(event: 'error', listener: () => void): unknown
 }
 
-interface IoRedisMade extends Made {
+interface IoRedisMade {
+  on(event: 'error' | 'end', listener: () => void): unknown
   call(...words: string[]): Promise<unknown>
-  disconnect(): void
+  connect(): Promise<unknown>
+  disconnect(reconnect?: boolean): void
 }
 
 interface IoRedis {
@@ -93,14 +97,21 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
 function ioConnection(made: IoRedisMade): Connection {
   // The store receives the same error with the request that failed.
   made.on('error', () => undefined)
+  const stop = keepOpen(made)
+  // Only this store uses it, so only commands of the store are sent again.
+  noteOwned(made, () => made.disconnect(true))
   return {
     client: made as Made as RedisClient,
     ask: (...words) => made.call(...words),
-    close: () => made.disconnect(),
+    close() {
+      stop()
+      made.disconnect()
+    },
   }
 }
 
 interface NodeRedisMade extends Made {
+  readonly isReady: boolean
   sendCommand(words: string[]): Promise<unknown>
   connect(): Promise<unknown>
   destroy(): unknown
@@ -126,7 +137,8 @@ function ofNodeRedis(library: NodeRedis): RedisLibrary {
     name: 'redis',
     single(target, host) {
       const { socket, ...rest } = nodeSettings(target) as { socket?: object }
-      return nodeConnection(library.createClient({ ...rest, socket: { ...socket, ...host } }))
+      const client = library.createClient({ ...rest, socket: { ...socket, ...host } })
+      return nodeConnection(client, true)
     },
     sentinel: (target) => {
       const { hosts, master, tls, sentinelCredentials } = target
@@ -153,15 +165,25 @@ function ofNodeRedis(library: NodeRedis): RedisLibrary {
   }
 }
 
-function nodeConnection(made: NodeRedisMade): Connection {
+/** @param hasOneConnection whether it can be destroyed and connected again */
+function nodeConnection(made: NodeRedisMade, hasOneConnection = false): Connection {
   made.on('error', () => undefined)
-  const connected = made.connect().catch(() => undefined)
+  const connect = (): Promise<unknown> => made.connect().catch(() => undefined)
+  let connected = connect()
   const destroy = async (): Promise<void> => {
     try {
       await made.destroy()
     } catch {
       // It was closed already.
     }
+  }
+  if (hasOneConnection) {
+    // A connection that is being made leads to where the address leads now.
+    noteOwned(made, () => {
+      if (!made.isReady) return
+      void destroy()
+      connected = connect()
+    })
   }
   return {
     client: made as Made as RedisClient,

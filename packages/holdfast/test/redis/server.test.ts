@@ -297,7 +297,7 @@ test('a read-only replica says what to do', async () => {
   const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
     (caught: unknown) => caught,
   )
-  expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', store: 'redis' })
+  expect(error).toMatchObject({ code: 'STORE_CONFIG', store: 'redis' })
   expect(String(error)).toMatch(/connect it to the primary/)
   await expect(store.inspect({ lock: 'lock' })).resolves.toEqual({ locks: [], cursor: undefined })
   // What a lease leaves behind that has ended is removed by the next verb, which is not

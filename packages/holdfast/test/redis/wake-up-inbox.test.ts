@@ -132,16 +132,18 @@ test('nothing is kept of a waiter that waited in vain for a subscription', async
 
 /** One whose subscriptions are never answered. */
 function deafClient(url: string): IoRedisClient {
-  return clientLike(connectTo(url) as IoRedisClient, {
-    duplicate: () => ({
-      status: 'ready',
-      options: {},
-      call: () => Promise.resolve(undefined),
-      subscribe: () => new Promise(() => undefined),
-      on: () => undefined,
-      disconnect: () => undefined,
-    }),
-  })
+  const connection = {
+    status: 'ready',
+    options: {},
+    call: () => Promise.resolve(undefined),
+    connect: () => Promise.resolve(undefined),
+    duplicate: () => connection,
+    subscribe: () => new Promise<never>(() => undefined),
+    on: () => undefined,
+    off: () => undefined,
+    disconnect: () => undefined,
+  }
+  return clientLike(connectTo(url) as IoRedisClient, { duplicate: () => connection })
 }
 
 test('a waiter that hears no message at all is served by its heartbeats', async () => {

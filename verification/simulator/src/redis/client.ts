@@ -91,6 +91,11 @@ export class ModelClient implements IoRedisClient {
     return this.call('SUBSCRIBE', ...channels)
   }
 
+  /** The model never ends by itself. */
+  connect(): Promise<never> {
+    return Promise.reject(new Error('Redis is already connecting/connected'))
+  }
+
   disconnect(): void {
     const peer = this.#peer
     this.#peer = undefined

@@ -6,9 +6,9 @@ import type {
   StealOptions,
   StealResult,
 } from '../../store/contract.js'
+import type { LockError } from '../../errors.js'
 import { textOf } from './answers.js'
 import type { Deployment } from './deployment.js'
-import { explain } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
 import { admin } from './scripts.generated.js'
@@ -17,9 +17,16 @@ export class AdminCalls {
   readonly #deployment: Deployment
   readonly #prefix: string
 
-  constructor(deployment: Deployment, prefix: string) {
+  readonly #explain: (caught: unknown, lock?: string) => LockError
+
+  constructor(
+    deployment: Deployment,
+    prefix: string,
+    explain: (caught: unknown, lock?: string) => LockError,
+  ) {
     this.#deployment = deployment
     this.#prefix = prefix
+    this.#explain = explain
   }
 
   /** @throws LockError about this lock. */
@@ -27,7 +34,7 @@ export class AdminCalls {
     try {
       return await this.#run([keyOf(this.#prefix, lock)], ...args)
     } catch (error) {
-      throw explain(error, lock)
+      throw this.#explain(error, lock)
     }
   }
 
@@ -62,7 +69,7 @@ export class AdminCalls {
       const [info] = await this.#describe([lock], [])
       return info?.lastToken
     } catch (error) {
-      throw explain(error, lock)
+      throw this.#explain(error, lock)
     }
   }
 

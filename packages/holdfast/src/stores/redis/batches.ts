@@ -55,6 +55,15 @@ export function batchQueue(settings: BatchSettings): TickQueue<BatchRequest> {
   return new TickQueue(sender.send.bind(sender), settings.atTickEnd, LARGEST_BATCH)
 }
 
+/** Returns the keys and arguments of a call that withdraws one claim firmly. */
+export function withdrawalCall(
+  { prefix, publishTo }: Pick<BatchSettings, 'prefix' | 'publishTo'>,
+  { lock, id, ttlMs }: ClaimRef,
+): [keys: string[], args: string[]] {
+  const channel = typeof publishTo === 'string' ? publishTo : publishTo(lock)
+  return [[keyOf(prefix, lock)], [channel, 'w', `[${ttlMs},1]`, id]]
+}
+
 class BatchSender {
   readonly #settings: BatchSettings
 

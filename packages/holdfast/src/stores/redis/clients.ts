@@ -25,19 +25,16 @@ export interface IoRedisOverride {
   readonly keyPrefix?: string
   readonly db?: number
   readonly retryStrategy?: null | ((times: number) => number)
-  readonly sentinelRetryStrategy?: (times: number) => number
+  readonly sentinelRetryStrategy?: (times: number) => number | null
   readonly reconnectOnError?: null
   readonly host?: string
   readonly port?: number
   readonly readOnly?: boolean
 }
 
-export interface IoRedisDuplicate {
-  readonly status: string
-  readonly options: { readonly db?: number | undefined }
-  call(command: string, ...args: string[]): Promise<unknown>
+export interface IoRedisDuplicate extends IoRedisClient {
+  connect(): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
-  on(event: string, listener: Listener): unknown
   disconnect(): void
 }
 
@@ -47,6 +44,7 @@ export interface IoRedisMember extends IoRedisClient {
 }
 
 export interface IoRedisOwnMember extends IoRedisMember {
+  connect(): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
   ssubscribe(...channels: string[]): Promise<unknown>
   sunsubscribe(...channels: string[]): Promise<unknown>
@@ -91,12 +89,9 @@ export interface NodeRedisOverride {
   readonly commandOptions?: object
 }
 
-export interface NodeRedisDuplicate {
-  readonly isReady: boolean
-  sendCommand(args: string[]): Promise<unknown>
+export interface NodeRedisDuplicate extends NodeRedisClient {
   connect(): Promise<unknown>
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
-  on(event: string, listener: Listener): unknown
   destroy(): void
 }
 

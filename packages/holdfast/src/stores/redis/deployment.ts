@@ -3,6 +3,7 @@
  * Cluster.
  */
 import type { Clock } from '../../clock/clock.js'
+import type { LockError } from '../../errors.js'
 import { keyOf, withHelpers } from './keys.js'
 import { ResilientCaller, type ReplyListener } from './resilient-caller.js'
 import { WakeUpChannel } from './wake-up-channel.js'
@@ -10,7 +11,7 @@ import { WakeUpChannels } from './cluster/wake-up-channels.js'
 import { Refusal, type Send } from './cluster/member.js'
 import { Router } from './cluster/router.js'
 import { slotOf } from './cluster/slots.js'
-import { explain } from './errors.js'
+import { explain, readOnlyError } from './errors.js'
 import type { Script } from './scripts.generated.js'
 import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
 import { scanKeys } from './inspect.js'
@@ -52,6 +53,17 @@ export interface Deployment {
   findKeys(pattern: string): Promise<string[]>
   /** @param clientId distinguishes the channels of this client from those of others */
   subscriptions(prefix: string, clientId: string, listener: MessageListener): Subscriptions
+  /** Whether a server has confirmed a write of this store. */
+  hasWritten: boolean
+  /** Leaves the server that refused a write with this error. Returns the error for the caller. */
+  readOnly(error: LockError): LockError
+  /**
+   * Reports each time a connection is ready again, until the returned function is called. On a
+   * client of the caller's also after `close`.
+   */
+  whenReady(work: () => void): () => void
+  /** Runs a script as soon as it can, also after `close`. Ignores the answer. */
+  sendLate(...call: ScriptCall): void
   /** Rejects calls in flight, and closes connections of the store's own. */
   close(): void
 }
@@ -73,6 +85,7 @@ export function oneServer(
   const scripts: ScriptSender = caller
   const deployment: Deployment = {
     breaks: 0,
+    hasWritten: false,
     keyPrefix: transport.keyPrefix,
     oneLockACall: false,
     publish: 'PUBLISH',
@@ -84,9 +97,19 @@ export function oneServer(
       scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
     subscriptions: (prefix, clientId, listener) =>
       new WakeUpChannel(transport, `${transport.keyPrefix}${prefix}:${clientId}`, listener),
+    readOnly(error) {
+      if (deployment.hasWritten) {
+        transport.leave?.()
+        replicated.drop()
+      }
+      return readOnlyError(error, deployment.hasWritten)
+    },
+    whenReady: (ready) => transport.watchState({ ready, lost: () => undefined }),
+    sendLate: (...call) => void transport.run('source', ...call).catch(() => undefined),
     close() {
       caller.close()
       replicated.close()
+      transport.close?.()
     },
   }
   return deployment
@@ -120,6 +143,7 @@ export function cluster(
     call(keys, (all, { transport }, by) => transport.run(by, script, all, args))
   const deployment: Deployment = {
     breaks: 0,
+    hasWritten: false,
     keyPrefix,
     oneLockACall: true,
     publish: 'SPUBLISH',
@@ -138,6 +162,10 @@ export function cluster(
         (lock) => `${keyPrefix}${keyOf(prefix, lock)}:${clientId}`,
         slotOf,
       ),
+    // The members say who the primary is, and the router follows.
+    readOnly: (error) => error,
+    whenReady: (work) => router.whenReady(work),
+    sendLate: (...script) => void run(...script).catch(() => undefined),
     close: () => router.close(),
   }
   return deployment

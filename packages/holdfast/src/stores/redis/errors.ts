@@ -125,6 +125,37 @@ export function notHeard(error: unknown, lock?: string): LockError {
   })
 }
 
+/** The error for connections that end whenever the client subscribes. */
+export function noPubSub(): StoreUnavailableError {
+  return new StoreUnavailableError(
+    'Redis: The connection ends whenever the client subscribes to a channel, as with a proxy without pub/sub. ' +
+      'Connect to the server itself.',
+    { store: STORE_NAME },
+  )
+}
+
+/** Whether a server refuses writes, since it is a replica. */
+export function isReadOnly(error: LockError): boolean {
+  return (error as Partial<StoreUnavailableError>).serverCode === 'READONLY'
+}
+
+/**
+ * Returns the error for a server that refuses writes. Before the first write of a store its address
+ * is wrong. After it the server has been replaced, and the store connects to its address again.
+ */
+export function readOnlyError(
+  { message, lock, cause, serverCode }: StoreUnavailableError,
+  hasWritten: boolean,
+): StoreUnavailableError {
+  const details = { lock, cause, serverCode, store: STORE_NAME }
+  if (!hasWritten) return new StoreUnavailableError(message, { ...details, code: 'STORE_CONFIG' })
+  return new StoreUnavailableError(
+    'Redis: The server has become a read-only replica. The client connects to its address again, ' +
+      'which leads to the primary once the failover is over.',
+    details,
+  )
+}
+
 /**
  * Whether a key of the lock belongs to another program. Other errors of the same code are about a
  * server that has no such keys.

@@ -22,6 +22,8 @@ import type { RedisStoreOptions } from './options.js'
 import type { ReplicaSettings } from './replicas.js'
 import { RedisStore, type RedisSettings } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
+import { MovableTransport } from './transports/movable.js'
+import { reconnectOf } from './transports/owned-client.js'
 import { ioRedisClusterTransport } from './transports/ioredis-cluster.js'
 import { nodeRedisTransport } from './transports/node-redis.js'
 import { nodeRedisClusterTransport } from './transports/node-redis-cluster.js'
@@ -93,7 +95,10 @@ function deploymentOf(
   replicas: ReplicaSettings,
 ): Deployment {
   const members = clusterTransportOf(client)
-  if (!members) return oneServer(transportOf(client), requestTimeoutMs, replicas, clock)
+  if (!members) {
+    const transport = new MovableTransport(transportOf(client), reconnectOf(client), clock)
+    return oneServer(transport, requestTimeoutMs, replicas, clock)
+  }
   if (given !== undefined)
     throw usage('clock is for simulations of a single server, not for a Cluster.')
   return cluster(members, requestTimeoutMs, replicas, clock)

@@ -7,12 +7,15 @@ import { invariant } from '../../invariant.js'
 import type { ClaimRef, RenewalListener, RenewResult } from '../../store/contract.js'
 import { lineOf, readRenewal } from './answers.js'
 import type { BatchRequest } from './batches.js'
-import { explain, withdrawing } from './errors.js'
+import { withdrawing } from './errors.js'
 import type { LateRequests } from './late-requests.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
 export interface RenewalRoundSettings {
   readonly lateRequests: LateRequests
+  readonly explain: (caught: unknown, lock: string) => LockError
+  /** Called at each renewal that the server confirms. */
+  readonly onRenewed: () => void
   /** Takes the results when all are known. */
   readonly resolve: (results: readonly RenewResult[]) => void
   /** Takes the error of a listener, which is a defect of its own. */
@@ -34,11 +37,16 @@ export class RenewalRound {
     this.lateRequests = settings.lateRequests
   }
 
+  explain(caught: unknown, lock: string): LockError {
+    return this.#settings.explain(caught, lock)
+  }
+
   take(index: number, result: RenewResult): void {
     invariant(this.#results[index] === undefined, 'a renewal is answered once')
     this.#results[index] = result
     this.#open -= 1
-    const { report, resolve, reject } = this.#settings
+    const { report, resolve, reject, onRenewed } = this.#settings
+    if (result.outcome === 'renewed') onRenewed()
     try {
       report?.(index, result)
     } catch (error) {
@@ -75,7 +83,10 @@ export class PendingRenewal implements BatchRequest {
       if (error !== undefined) throw error
       result = readRenewal(lineOf(reply))
     } catch (caught) {
-      this.#round.take(this.#index, { outcome: 'unknown', cause: explain(caught, lock) })
+      this.#round.take(this.#index, {
+        outcome: 'unknown',
+        cause: this.#round.explain(caught, lock),
+      })
       return
     }
     const isGivenUp = this.#wasGivenUp || this.#round.lateRequests.givenUp.has(this.claim.id)

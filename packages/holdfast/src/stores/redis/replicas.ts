@@ -68,7 +68,7 @@ export class ReplicatedCalls {
 
   close(): void {
     this.#closed = true
-    this.#drop()
+    this.drop()
   }
 
   async #rounds(): Promise<void> {
@@ -95,10 +95,10 @@ export class ReplicatedCalls {
       // Such as READONLY after a failover. A script that is not known is sent again over the same
       // connection.
       if (replies.some((reply) => reply.status === 'rejected' && !isUnknownScript(reply.reason)))
-        this.#drop()
+        this.drop()
     } catch (error) {
       // Nothing is known any more of the calls in flight on this connection.
-      this.#drop()
+      this.drop()
       for (const call of round) call.reject(error)
     }
   }
@@ -116,7 +116,7 @@ export class ReplicatedCalls {
       } catch (error) {
         // Where it was dropped meanwhile, each caller has its error, and may have withdrawn.
         if (isServerError(error) || this.#connection !== before) throw error
-        this.#drop()
+        this.drop()
       }
     }
     const connection = this.#transport.connect()
@@ -156,7 +156,8 @@ export class ReplicatedCalls {
     )
   }
 
-  #drop(): void {
+  /** Closes the connection. The next round makes another one. */
+  drop(): void {
     this.#connection?.close()
     this.#connection = undefined
   }

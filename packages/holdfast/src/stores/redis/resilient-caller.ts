@@ -83,7 +83,10 @@ export class ResilientCaller {
     this.#stopWatching = transport.watchState({
       ready: () => this.#onReady(),
       lost: (error) => this.#onLost(error),
-      broken: () => this.#reportLost?.(),
+      broken: () => {
+        this.#losses += 1
+        this.#reportLost?.()
+      },
     })
   }
 

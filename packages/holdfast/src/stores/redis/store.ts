@@ -35,13 +35,15 @@ import {
   readWithdrawal,
   textOf,
 } from './answers.js'
-import { batchQueue, type BatchRequest, type Verb } from './batches.js'
+import { batchQueue, withdrawalCall, type BatchRequest, type Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
-import { explain, inDoubt, STORE_NAME } from './errors.js'
+import { explain, inDoubt, isReadOnly, STORE_NAME } from './errors.js'
+import { LateWithdrawals } from './late-withdrawals.js'
 import { PendingRenewal, RenewalRound } from './renewal-round.js'
 import type { AdoptedByAnother, SealedRenewal, SealResult } from './redlock-seal.js'
 import { NO_TERMS, TermsEncoder, type EncodedTerms } from './terms-encoder.js'
 import { LateRequests } from './late-requests.js'
+import { applyBatch } from './scripts.generated.js'
 import { WakeUpInbox } from './wake-up-inbox.js'
 
 const TRAITS: Traits = {
@@ -84,11 +86,12 @@ export class RedisStore implements Store {
   /** For what counts only when replicas have it, if there is such a thing. */
   #replicated: TickQueue<BatchRequest> | undefined
   readonly #lateRequests: LateRequests
+  readonly #lateWithdrawals: LateWithdrawals
   readonly #encoder = new TermsEncoder()
 
   constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
     this.#deployment = deployment
-    this.#admin = new AdminCalls(deployment, prefix)
+    this.#admin = new AdminCalls(deployment, prefix, this.#explain)
     this.#lateRequests = new LateRequests(clock)
     this.#inbox = new WakeUpInbox(
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
@@ -104,6 +107,9 @@ export class RedisStore implements Store {
     }
     const { send, sendReplicated } = deployment
     this.#requests = batchQueue({ ...settings, send })
+    this.#lateWithdrawals = new LateWithdrawals(deployment, (claim) =>
+      deployment.sendLate(applyBatch, ...withdrawalCall(settings, claim)),
+    )
     if (replicated) this.#replicated = batchQueue({ ...settings, send: sendReplicated })
   }
 
@@ -111,6 +117,7 @@ export class RedisStore implements Store {
     if (this.#lateRequests.givenUp.has(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
     const { breaks } = this.#deployment
     const terms = this.#encoder.attempt(claim, enqueue, tokens)
+    this.#lateWithdrawals.delete(claim.id)
     this.#inbox.attemptSent(claim.id)
     const answer = new Promise<AttemptResult>((resolve, reject) => {
       const done = (error: LockError | undefined, reply: unknown): void => {
@@ -119,9 +126,11 @@ export class RedisStore implements Store {
           if (error !== undefined) throw error
           const line = lineOf(reply)
           if (this.#deployment.breaks !== breaks) this.#noteSentTwice(claim, line)
-          resolve(readAttempt(line, claim, tokens))
+          const result = readAttempt(line, claim, tokens)
+          if (isWrite(result)) this.#deployment.hasWritten = true
+          resolve(result)
         } catch (caught) {
-          const failure = explain(caught, claim.lock)
+          const failure = this.#explain(caught, claim.lock)
           if (failure.code === 'STORE_UNAVAILABLE') this.#lateRequests.add(claim)
           reject(failure)
         }
@@ -152,6 +161,8 @@ export class RedisStore implements Store {
     return new Promise((resolve, reject) => {
       const round = new RenewalRound(renewals.length, {
         lateRequests: this.#lateRequests,
+        explain: this.#explain,
+        onRenewed: this.#noteWritten,
         resolve,
         reject,
         report,
@@ -184,11 +195,24 @@ export class RedisStore implements Store {
     const firm = this.#inbox.hasAttemptInFlight(id) || this.#lateRequests.has(id)
     const terms = this.#encoder.withdrawal(ttlMs, firm)
     if (!firm) return this.#ask('w', claim, terms, readWithdrawal)
-    return this.#ask('w', claim, terms, (line) => {
+    const answer = this.#ask('w', claim, terms, (line) => {
       this.#lateRequests.resolve(id)
       return readWithdrawal(line)
     })
+    answer.then(
+      () => this.#lateWithdrawals.delete(id),
+      () => this.#lateWithdrawals.add({ lock: claim.lock, id, ttlMs }),
+    )
+    return answer
   }
+
+  /** A server that refuses writes is left, once this store has written. */
+  readonly #explain = (caught: unknown, lock?: string): LockError => {
+    const error = explain(caught, lock)
+    return isReadOnly(error) ? this.#deployment.readOnly(error) : error
+  }
+
+  readonly #noteWritten = (): void => void (this.#deployment.hasWritten = true)
 
   /** Sends a request with the others of this tick. Resolves to its answer as `read` returns it. */
   #ask<T>(verb: Verb, claim: ClaimRef, terms: EncodedTerms, read: (line: string) => T): Promise<T> {
@@ -198,7 +222,7 @@ export class RedisStore implements Store {
           if (error !== undefined) throw error
           resolve(read(lineOf(reply)))
         } catch (caught) {
-          reject(explain(caught, claim.lock))
+          reject(this.#explain(caught, claim.lock))
         }
       }
       this.#requests.add({ verb, claim, terms, done })
@@ -289,4 +313,10 @@ export class RedisStore implements Store {
     this.#inbox.close()
     this.#deployment.close()
   }
+}
+
+/** Whether the answer to an attempt shows that the server writes: a replica finds grants, too. */
+function isWrite(result: AttemptResult): boolean {
+  if (result.outcome === 'granted') return !result.alreadyGranted
+  return result.outcome === 'waiting' && result.queueNumber !== undefined
 }

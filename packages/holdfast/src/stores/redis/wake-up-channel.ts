@@ -16,7 +16,9 @@ export class WakeUpChannel implements Subscriptions {
   readonly #readiness = new Readiness()
   #connection: ChannelConnection | undefined
   #listening = false
-  #refused = false
+  /** Whether messages may have been lost before the next one is heard. */
+  #hasGap = false
+  #isReported = false
 
   constructor(transport: Transport, name: string, listener: MessageListener) {
     this.#transport = transport
@@ -47,15 +49,18 @@ export class WakeUpChannel implements Subscriptions {
 
   #onListening(): void {
     // After a gap, or where waiters had to do without it.
-    if (this.#listening || this.#refused) this.#listener.missed()
+    if (this.#hasGap) this.#listener.missed()
+    this.#hasGap = true
     this.#listening = true
-    this.#refused = false
+    this.#isReported = false
     this.#readiness.succeed()
   }
 
+  /** Reports it once, to one waiter: each of them would report the same. */
   #onRefused(error: unknown): void {
-    this.#refused = true
-    this.#readiness.fail(notHeard(error))
+    this.#hasGap = true
+    this.#listening = false
+    if (!this.#isReported) this.#isReported = this.#readiness.failOne(notHeard(error))
   }
 }
 
@@ -92,9 +97,14 @@ export class Readiness {
     this.#waiting.clear()
   }
 
-  /** The server refused it. A waiter that joins later waits for the next try. */
-  fail(error: unknown): void {
-    for (const waiting of this.#waiting) waiting.reject(error)
-    this.#waiting.clear()
+  /**
+   * The server refuses it: rejects the promise of one waiter, and returns whether there is one. The
+   * others go on waiting for a subscription that works.
+   */
+  failOne(error: unknown): boolean {
+    const [waiting] = this.#waiting
+    if (!waiting) return false
+    waiting.reject(error)
+    return this.#waiting.delete(waiting)
   }
 }

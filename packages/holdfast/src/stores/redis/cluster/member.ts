@@ -33,6 +33,8 @@ export interface MemberSettings {
   readonly replicas: ReplicaSettings
   /** Called at each end of a connection, and for each call that had no answer. */
   readonly onLost: () => void
+  /** Called when a connection is there, or is there again. */
+  readonly onReady?: () => void
 }
 
 /** Why a member did not do what it was asked: what it answered, or that it did not. */
@@ -118,7 +120,7 @@ export class Member {
       .open(this.#cluster.mapAddress(this.address))
       .then((connection) => {
         const { transport } = connection
-        const { requestTimeoutMs, replicas, clock, onLost } = this.#settings
+        const { requestTimeoutMs, replicas, clock, onLost, onReady } = this.#settings
         const caller = new ResilientCaller(transport, requestTimeoutMs, {
           clock,
           absenceMs: ABSENCE_MS,
@@ -127,6 +129,7 @@ export class Member {
         const replicated = new ReplicatedCalls(transport, replicas, requestTimeoutMs)
         const opened = { connection, transport, caller, replicated }
         this.#opened = opened
+        transport.watchState({ ready: () => onReady?.(), lost: () => undefined })
         if (this.#retired) this.retire(this.#retired)
         return opened
       })

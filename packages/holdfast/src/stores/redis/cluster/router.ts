@@ -50,12 +50,13 @@ export class Router {
   #refreshes = 0
   #sweep: Timer | undefined
   #closed = false
+  #onReady: (() => void) | undefined
   /** Called when slots may have changed hands. */
   onChange: () => void = () => undefined
 
   constructor(transport: ClusterTransport, settings: MemberSettings) {
     this.#transport = transport
-    this.#settings = settings
+    this.#settings = { ...settings, onReady: () => this.#onReady?.() }
   }
 
   /** Sends to the owner of a slot. Rejects with a typed error, at the latest after the timeout. */
@@ -68,6 +69,12 @@ export class Router {
         .then(resolve, (error: unknown) => reject(explain(error)))
         .finally(() => this.#calls.delete(call))
     })
+  }
+
+  /** Calls when a member is connected again. Returns how to stop that. */
+  whenReady(work: () => void): () => void {
+    this.#onReady = work
+    return () => (this.#onReady = undefined)
   }
 
   /** Every member that owns slots. */

@@ -7,7 +7,7 @@
  * owner, and then the channel follows. A waiter that was granted the lock in between is woken by
  * `missed`.
  */
-import { isServerError, notHeard } from '../errors.js'
+import { isServerError, noPubSub, notHeard } from '../errors.js'
 import { Readiness } from '../wake-up-channel.js'
 import type { ShardConnection } from '../transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from '../wake-up-inbox.js'
@@ -17,6 +17,9 @@ import type { Router } from './router.js'
 /** How long a channel without waiters is kept, since a client often waits for a lock again. */
 const LINGER_MS = 5000
 const RETRY_MS = 100
+const LONGEST_RETRY_MS = 5000
+/** After this many connections that ended before a channel was heard, it is reported. */
+const HUNG_UP_IN_A_ROW = 5
 /** After a refusal that will hardly pass, such as a missing right. */
 const REFUSED_RETRY_MS = 2000
 
@@ -54,6 +57,9 @@ export class WakeUpChannels implements Subscriptions {
   readonly #slotOf: (channel: string) => number
   readonly #channels = new Map<string, Channel>()
   readonly #subscribers = new Map<Member, ShardSubscriber>()
+  /** How many connections have ended since a channel was heard. */
+  #broken = 0
+  #isReported = false
   #closed = false
 
   constructor(
@@ -156,7 +162,9 @@ export class WakeUpChannels implements Subscriptions {
   }
 
   #refused(channel: Channel, error: unknown): void {
-    channel.readiness.fail(notHeard(error, channel.lock))
+    // Each channel would report the same.
+    if (!this.#isReported)
+      this.#isReported = channel.readiness.failOne(notHeard(error, channel.lock))
     // A waiter without it has to ask when the subscription works after all.
     channel.heardBefore = true
     this.#attachLater(channel, REFUSED_RETRY_MS)
@@ -164,6 +172,8 @@ export class WakeUpChannels implements Subscriptions {
 
   #heard(channel: Channel): void {
     channel.listening = true
+    this.#broken = 0
+    this.#isReported = false
     channel.readiness.succeed()
     // After a gap: a waiter that was granted the lock in it has to ask.
     if (channel.heardBefore) this.#listener.missed(channel.lock)
@@ -218,10 +228,10 @@ export class WakeUpChannels implements Subscriptions {
         subscriber.connection = connection.listenSharded({
           message: (_channel, text) => this.#listener.message(text),
           open: () => this.#open(subscriber),
-          broken: () => this.#broken(subscriber),
+          broken: () => this.#onBroken(subscriber),
         })
       },
-      () => this.#broken(subscriber),
+      () => this.#onBroken(subscriber),
     )
     return subscriber
   }
@@ -232,12 +242,19 @@ export class WakeUpChannels implements Subscriptions {
       if (channel.subscriber === subscriber) this.#subscribe(channel, subscriber)
   }
 
-  #broken(subscriber: ShardSubscriber): void {
+  #onBroken(subscriber: ShardSubscriber): void {
     if (this.#subscribers.get(subscriber.member) !== subscriber) return
     this.#drop(subscriber)
     // It may be dead, or have given a slot away.
     this.#router.refreshSoon()
-    for (const channel of this.#lost(subscriber)) this.#attachLater(channel)
+    // A proxy may end each connection at SSUBSCRIBE.
+    const pauseMs = Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** this.#broken)
+    this.#broken += 1
+    const wasOpen = subscriber.isOpen
+    for (const channel of this.#lost(subscriber)) {
+      if (wasOpen && this.#broken >= HUNG_UP_IN_A_ROW) this.#refused(channel, noPubSub())
+      else this.#attachLater(channel, pauseMs)
+    }
   }
 
   #drop(subscriber: ShardSubscriber): void {

@@ -2,15 +2,11 @@
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { databaseOf, FIRST_DATABASE, inDatabase, isConfirmed } from './ioredis-database.js'
-import { retryUntilDone, retryMs } from './retry-until-done.js'
+import { KeptSubscription, type SubscriberListener } from './channel-connection.js'
+import { keepOpen } from './keep-open.js'
+import { retryMs } from './retry-until-done.js'
 import { watchShared } from './shared-state.js'
-import type {
-  ChannelConnection,
-  ChannelListener,
-  OwnConnection,
-  StateListener,
-  Transport,
-} from './transport.js'
+import type { OwnConnection, Replacement, StateListener, Transport } from './transport.js'
 
 export function ioRedisTransport(client: IoRedisClient): Transport {
   return {
@@ -30,7 +26,9 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
     command: (name, ...args) => inDatabase(client, () => client.call(name, ...args)),
     watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),
-    listen: (channel, listener) => listen(client, channel, listener),
+    listen: (channel, listener) =>
+      new KeptSubscription((subscriber) => listen(client, channel, subscriber), listener),
+    replace: () => replace(client),
   }
 }
 
@@ -50,37 +48,50 @@ function watchState(client: IoRedisClient, listener: StateListener): () => void 
 function listen(
   client: IoRedisClient,
   channel: string,
-  listener: ChannelListener,
-): ChannelConnection {
+  listener: SubscriberListener,
+): { close(): void } {
   const subscriber = client.duplicate({
     lazyConnect: false,
-    // Done below instead, since the library does not tell when it is through.
+    // Done below instead, since the library does not report when it has subscribed again.
     autoResubscribe: false,
     enableOfflineQueue: true,
     maxRetriesPerRequest: null,
-    // Also where the caller's gives up: that one is still there, and its waiters would never hear
-    // anything again.
+    // It never connects again by itself: with each connection the client's settings may be others.
+    retryStrategy: null,
+    sentinelRetryStrategy: () => null,
+  })
+  let failure: unknown
+  subscriber.on('error', (error) => (failure ??= error))
+  subscriber.on('message', (_channel, text) => listener.message(String(text)))
+  subscriber.on('end', () => listener.ended(failure))
+  subscriber.on('ready', () => {
+    listener.connected()
+    subscriber.subscribe(channel).then(
+      () => listener.subscribed(),
+      (error: unknown) => listener.ended(error),
+    )
+  })
+  return { close: () => subscriber.disconnect() }
+}
+
+/** Opens a connection that stands in for the client's, and is never given up. */
+function replace(client: IoRedisClient): Replacement {
+  const own = client.duplicate({
+    lazyConnect: false,
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+    db: databaseOf(client),
     retryStrategy: retryMs,
     sentinelRetryStrategy: retryMs,
+    reconnectOnError: null,
   })
-  // Connections come and go, and the library retries. What is missed meanwhile costs the waiters a
-  // heartbeat.
-  subscriber.on('error', () => undefined)
-  subscriber.on('message', (_channel, text) => listener.message(String(text)))
-  const subscribe = async (): Promise<void> => {
-    await subscriber.subscribe(channel)
-    listener.listening()
-  }
-  let stop: (() => void) | undefined
-  subscriber.on('close', () => stop?.())
-  subscriber.on('ready', () => {
-    stop?.()
-    stop = retryUntilDone(subscribe, (error) => listener.refused(error))
-  })
+  own.on('error', () => undefined)
+  const stop = keepOpen(own)
   return {
+    transport: ioRedisTransport(own),
     close() {
-      stop?.()
-      subscriber.disconnect()
+      stop()
+      own.disconnect()
     },
   }
 }

@@ -14,6 +14,9 @@ import type {
   Transport,
 } from './transport.js'
 
+/** The store's scripts return the server's refusal as text, which the library does not see. */
+const LEAVE = "return redis.error_reply('READONLY The client looks for the primary')"
+
 export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport {
   const keyPrefix = prefixOf(client)
   return {
@@ -33,6 +36,10 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
     watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
+    leave() {
+      // At an error of this name the library asks the Sentinels again.
+      send(client, ['EVAL', LEAVE, '0']).catch(() => undefined)
+    },
   }
 }
 

@@ -1,9 +1,10 @@
 /** node-redis (`redis`) 6. */
-import type { NodeRedisClient, NodeRedisDuplicate } from '../clients.js'
+import type { NodeRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { destroy, directWire, duplicateOnce, type Wire } from './node-redis-wire.js'
-import { retryUntilDone, retryMs } from './retry-until-done.js'
-import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
+import { KeptSubscription, type SubscriberListener } from './channel-connection.js'
+import { retryMs } from './retry-until-done.js'
+import type { OwnConnection, Replacement, Transport } from './transport.js'
 
 /** @param wire the way to the server, where it is not that of the client */
 export function nodeRedisTransport(
@@ -28,7 +29,9 @@ export function nodeRedisTransport(
     command: (name, ...args) => wire.send([name, ...args]),
     watchState: (listener) => wire.watchState(listener),
     connect: () => connect(client),
-    listen: (channel, listener) => listen(client, channel, listener),
+    listen: (channel, listener) =>
+      new KeptSubscription((subscriber) => listen(client, channel, subscriber), listener),
+    replace: () => replace(client),
   }
 }
 
@@ -40,48 +43,36 @@ function prefixOf({ options }: NodeRedisClient): string {
 function listen(
   client: NodeRedisClient,
   channel: string,
-  listener: ChannelListener,
-): ChannelConnection {
-  const { socket }: { readonly socket?: object } = client.options ?? {}
-  let subscriber: NodeRedisDuplicate | undefined
-  const drop = (): void => {
-    if (subscriber) destroy(subscriber)
-  }
+  listener: SubscriberListener,
+): { close(): void } {
+  const subscriber = duplicateOnce(client)
+  let failure: unknown
+  subscriber.on('error', (error) => (failure ??= error))
+  subscriber.on('ready', () => listener.connected())
   const begin = async (): Promise<void> => {
-    // The library forgets a subscription that did not go well at first: the next one gets a
-    // connection of its own.
-    drop()
-    // Also where the caller's gives up: that one is still there, and its waiters would never hear
-    // anything again.
-    subscriber = client.duplicate({ socket: { ...socket, reconnectStrategy: retryMs } })
-    await subscribe(subscriber, channel, listener)
+    await subscriber.connect()
+    // The library rejects what it could not subscribe to before it reports the end.
+    subscriber.on('error', (error) => listener.ended(error))
+    await subscriber.subscribe(channel, (text) => listener.message(text))
+    listener.subscribed()
   }
-  const stop = retryUntilDone(begin, (error) => listener.refused(error))
-  return {
-    close() {
-      stop()
-      drop()
-    },
-  }
+  begin().catch((error: unknown) => listener.ended(isServerError(error) ? error : failure))
+  return { close: () => destroy(subscriber) }
 }
 
-async function subscribe(
-  subscriber: NodeRedisDuplicate,
-  channel: string,
-  listener: ChannelListener,
-): Promise<void> {
-  let subscribed = false
-  // Connections come and go, and the library retries. What is missed meanwhile costs the waiters a
-  // heartbeat.
-  subscriber.on('error', () => undefined)
-  // The library subscribes again by itself, and is ready when it has.
-  subscriber.on('ready', () => {
-    if (subscribed) listener.listening()
+/** Opens a connection that stands in for the client's, and is never given up. */
+function replace(client: NodeRedisClient): Replacement {
+  const { socket }: { readonly socket?: object } = client.options ?? {}
+  const own = client.duplicate({
+    socket: { ...socket, reconnectStrategy: retryMs },
+    disableOfflineQueue: false,
   })
-  await subscriber.connect()
-  await subscriber.subscribe(channel, (text) => listener.message(text))
-  subscribed = true
-  listener.listening()
+  own.on('error', () => undefined)
+  own.connect().catch(() => undefined)
+  return {
+    transport: nodeRedisTransport(own),
+    close: () => destroy(own),
+  }
 }
 
 function connect(client: NodeRedisClient): OwnConnection {

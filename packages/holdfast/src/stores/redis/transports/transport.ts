@@ -34,6 +34,18 @@ export interface Transport {
   connect(): OwnConnection
   /** Opens a connection of the store's own that listens on one channel. */
   listen(channel: string, listener: ChannelListener): ChannelConnection
+  /** Opens a connection with the settings of the client, to where these lead now. */
+  replace?(): Replacement
+  /** Leaves the connection, whose server refuses writes, for one that may lead to the primary. */
+  leave?(): void
+  /** Closes what `leave` opened. */
+  close?(): void
+}
+
+/** A connection of the store's own that stands in for the client's. */
+export interface Replacement {
+  readonly transport: Transport
+  close(): void
 }
 
 /**
@@ -56,6 +68,8 @@ export interface ChannelListener {
 }
 
 export interface ChannelConnection {
+  /** Makes the connection again, where the store does that itself. */
+  renew?(): void
   close(): void
 }
 

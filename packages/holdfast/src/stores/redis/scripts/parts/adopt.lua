@@ -14,6 +14,7 @@ local function has_holder_with(key, state, token)
 end
 
 local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner)
+  refuse_on_replica(key)
   local state = load_state(key, call('GET', key))
   local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, to)

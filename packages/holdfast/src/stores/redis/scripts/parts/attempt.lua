@@ -46,7 +46,10 @@ local function attempt(key, head, id, terms, channel)
   local _, refused_until = tombstone_of(key, id)
   if refused_until and refused_until > now then return answer('x') end
   local holder = find_holder(key, state, id)
-  if holder then return answer(granted(holder, true)) end
+  if holder then
+    refuse_on_replica(key)
+    return answer(granted(holder, true))
+  end
   local waits, head_changed = hear_again(key, state, id, owner, tokens)
   if waits then
     changed = changed or head_changed

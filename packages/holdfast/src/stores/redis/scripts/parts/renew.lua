@@ -16,6 +16,7 @@ local function renew(key, head, id, terms)
     save_state(key, state, write_always)
     return 'r'
   end
+  refuse_on_replica(key)
   if changed then save_state(key, state, write_always) end
   return holder and 's ' .. holder[STEAL_REASON] or 'l'
 end

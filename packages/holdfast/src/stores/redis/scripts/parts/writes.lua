@@ -11,3 +11,9 @@ local function write_always(key, ...)
   call('HDEL', key .. ':w', '')
   return call(...)
 end
+
+-- Fails on a replica. What it answers without a write may come from data that it has not got yet:
+-- while it loads them, no lock is held there.
+local function refuse_on_replica(key)
+  call('HDEL', key .. ':w', '')
+end
