@@ -59,3 +59,12 @@ export function signalExitCode(signal: NodeJS.Signals): number {
 export function exitCodeOf(status: ExitStatus): number {
   return status.signal === null ? (status.code ?? EXIT.internal) : signalExitCode(status.signal)
 }
+
+/**
+ * Returns the signal that ended a command, or a command of it: shells report the latter as 128 + n.
+ */
+export function killerOf({ code, signal }: ExitStatus): NodeJS.Signals | undefined {
+  if (signal !== null || code === null) return signal ?? undefined
+  const names = Object.keys(constants.signals) as NodeJS.Signals[]
+  return names.find((name) => constants.signals[name] === code - 128)
+}

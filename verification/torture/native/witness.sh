@@ -10,6 +10,9 @@
 #
 # It works on for as long as there is a file FOLDER/stay.RUN. It appends lines to FOLDER/log, each in one write: UPTIME KIND RUN TOKEN PID REST
 
+# The tools that come first in the PATH of the run do nothing.
+PATH=$WITNESS_PATH
+
 folder=$1 lock=$2 run=$3 how=$4 slots=$5 seconds=$6 temper=$7 code=$8
 
 # Shells remark on children that a signal ended.
@@ -55,11 +58,14 @@ if ! enter; then
 fi
 say ENTER "$slot"
 # A child that was left behind must not look like a command at work, unless that is the question.
-work() {
+rest() {
   if [ "$temper" = family ]; then sleep "$1"; else sleep "$1" 9>&-; fi
 }
-work "$seconds"
-# A fault has met it: it must still be at work when the lease is over.
-while [ -e "$folder/stay.$run" ]; do work 0.05; done
+work() {
+  rest "$seconds"
+  # A fault has met it: it must still be at work when the lease is over.
+  while [ -e "$folder/stay.$run" ]; do rest 0.05; done
+}
+if [ "$temper" = family ]; then (work); else work; fi
 say EXIT "$code"
 exit "$code"

@@ -12,6 +12,7 @@ import { isMessage, type HandledSignal, type Signals } from '../supervise/signal
 import { Termination, type EndReason } from '../supervise/termination.js'
 import { after } from '../timers.js'
 import { InterruptedError } from './interrupted.js'
+import { endRest } from './rest.js'
 import type { RunSettings } from './settings.js'
 
 export interface ExecuteOptions {
@@ -26,7 +27,7 @@ export interface ExecuteOptions {
 export interface Execution {
   readonly status: ExitStatus
   /** Why Holdfast ended the command; undefined when it ended by itself. */
-  readonly ended: EndReason | undefined
+  readonly ended: Exclude<EndReason, 'rest'> | undefined
   /** How the lock was lost while the command ran; undefined when it was not. */
   readonly loss: string | undefined
   /** A signal asked it to end: `--at-least-for` no longer keeps the lock. */
@@ -43,15 +44,8 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
     if (!options.settings.json) note(`${how} ${consequence(options.settings)}`)
   }
   const watch = watchLease(options, job, termination, lose)
-  let askedToEnd = false
   const keyboard = terminal ? new Keyboard() : undefined
-  const forward = forwardTo(job, keyboard)
-  options.signals.handle((signal) => {
-    askedToEnd ||= !isMessage(signal)
-    // Background jobs of shells and of nohup ignore the other signals, and may run for days.
-    if (signal === 'SIGTERM') termination.passOn()
-    forward(signal)
-  })
+  const passedOn = passSignalsOn(options.signals, job, termination, keyboard)
   const letGo = stopTogether(job, terminal, () => watch.resume())
   const { atMostMs, killAfterMs } = options.settings
   const cancelCap = after(atMostMs - options.heldMs, () => {
@@ -61,6 +55,7 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   try {
     await termination.settled()
     const status = await job.exited
+    await endRest(status, termination, passedOn, options.settings)
     // The guardian ends the command when this process is stopped, or too slow to end it in time.
     if (job.endedByGuardian && loss === undefined) {
       loss = killedText(options.lease)
@@ -68,9 +63,9 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
     }
     return {
       status,
-      ended: termination.reason ?? (job.endedByGuardian ? 'lost' : undefined),
+      ended: endOf(termination.reason, job),
       loss,
-      askedToEnd,
+      askedToEnd: [...passedOn].some((signal) => !isMessage(signal)),
     }
   } finally {
     cancelCap()
@@ -79,6 +74,30 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
     keyboard?.close()
     job.close()
   }
+}
+
+/** Passes signals on to the command. Returns those that have come, and adds later ones. */
+function passSignalsOn(
+  signals: Signals,
+  job: Job,
+  termination: Termination,
+  keyboard: Keyboard | undefined,
+): ReadonlySet<HandledSignal> {
+  const passedOn = new Set<HandledSignal>()
+  const forward = forwardTo(job, keyboard)
+  signals.handle((signal) => {
+    passedOn.add(signal)
+    // Background jobs of shells and of nohup ignore the other signals, and may run for days.
+    if (signal === 'SIGTERM') termination.passOn()
+    forward(signal)
+  })
+  return passedOn
+}
+
+/** The processes that a killed command leaves behind end with it, and it keeps its own status. */
+function endOf(reason: EndReason | undefined, job: Job): Execution['ended'] {
+  if (reason !== undefined && reason !== 'rest') return reason
+  return job.endedByGuardian ? 'lost' : undefined
 }
 
 /** Starts the command. A signal, or a lease that ends meanwhile, keeps the gate closed. */

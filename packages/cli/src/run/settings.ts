@@ -54,6 +54,10 @@ export const RUN_OPTIONS = {
     value: 'DUR',
     help: 'End the command after this time, with exit code 124.',
   },
+  'until-group-ends': {
+    type: 'boolean',
+    help: 'Keep the lock while background processes of the command run, after its end too.',
+  },
   'skip-ok': { type: 'boolean', help: 'Exit with 0 instead of 75 when the lock is busy.' },
   label: {
     type: 'string',
@@ -96,6 +100,7 @@ export interface RunSettings extends LockSettings {
   readonly onLost: OnLost
   readonly atLeastMs: number
   readonly atMostMs: number
+  readonly untilGroupEnds: boolean
   readonly skipOk: boolean
   readonly statusFile: string | undefined
 }
@@ -146,6 +151,7 @@ export function runSettings(
       values['at-most-for'] === undefined
         ? Infinity
         : parsePositiveDuration('--at-most-for', values['at-most-for']),
+    untilGroupEnds: values['until-group-ends'] ?? false,
     skipOk: values['skip-ok'] ?? false,
     statusFile: values['status-file'],
   }

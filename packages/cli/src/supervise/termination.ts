@@ -12,7 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from './job.js'
 import { familyOf, isAlive, type ProcessInfo } from './processes.js'
 
-export type EndReason = 'lost' | 'at-most'
+/** `rest`: the command was killed, and left processes behind. */
+export type EndReason = 'lost' | 'at-most' | 'rest'
 
 export class Termination {
   /** Why Holdfast ended the job; undefined while it has not. */
@@ -43,12 +44,30 @@ export class Termination {
     else this.#remember()
   }
 
+  /** Whether processes of the command work on after its end. */
+  get leftBehind(): boolean {
+    return this.#job.members().some(({ zombie }) => !zombie)
+  }
+
   /** Resolves when the command has ended, together with all processes that existed at a SIGTERM. */
   async settled(): Promise<void> {
     await this.#job.exited
     this.#commandGone = true
     while (this.#someLeft()) await sleep(LOOK_EVERY_MS)
     clearTimeout(this.#timer)
+  }
+
+  /** Resolves when no process of the command is left. A later SIGTERM reaches those that are. */
+  async emptied(): Promise<void> {
+    while (this.leftBehind) {
+      this.#remember()
+      // They may work for days, and a look at all processes of the machine takes milliseconds.
+      for (let delayMs = LOOK_EVERY_MS; this.#living().length > 0;) {
+        await sleep(delayMs)
+        delayMs = Math.min(1.2 * delayMs, LONGEST_LOOK_MS)
+      }
+    }
+    await this.settled()
   }
 
   #someLeft(): boolean {
@@ -109,3 +128,4 @@ export class Termination {
 }
 
 const LOOK_EVERY_MS = 10
+const LONGEST_LOOK_MS = 200

@@ -3,7 +3,7 @@
  * proxies of its own, and the commands hold files by flock(2). The faults of networks and servers
  * are those of the library's torture.
  */
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -124,6 +124,7 @@ class CommandLineRun implements Run {
   }
 
   async #begin(): Promise<Target> {
+    this.#makeUselessTools()
     const { store, seed, kinds } = this.#options
     const { contenders, ttlMs, newest } = this.#shape
     const target = (this.#target = await startTarget(store, kinds, newest))
@@ -165,13 +166,23 @@ class CommandLineRun implements Run {
 
   /**
    * The guardian takes only PATH from the wrapper, so that the mark by which all are found is
-   * there.
+   * there. The tools that come first in it do nothing: neither wrapper nor guardian may need them.
    */
   #env(): NodeJS.ProcessEnv {
+    const usual = process.env['PATH'] ?? '/usr/bin:/bin'
+    const useless = join(this.#folder, 'useless')
     return {
       ...process.env,
-      PATH: `${process.env['PATH'] ?? '/usr/bin:/bin'}:${this.#folder}/mark`,
+      PATH: `${useless}:${usual}:${this.#folder}/mark`,
+      WITNESS_PATH: `${usual}:${this.#folder}/mark`,
     }
+  }
+
+  #makeUselessTools(): void {
+    const folder = join(this.#folder, 'useless')
+    mkdirSync(folder)
+    for (const tool of ['cat', 'env', 'kill', 'ps', 'sh', 'sleep'])
+      writeFileSync(join(folder, tool), '#!/bin/sh\n', { mode: 0o755 })
   }
 
   async #torture(plan: readonly Fault[], target: Target): Promise<void> {

@@ -34,6 +34,13 @@ const NOTHING: Heal = () => undefined
 
 export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
   'command-kill': atWork((wrapper) => wrapper.kill('command')),
+  async 'command-alone'(_fault, contenders) {
+    const contender = await withChildAtWork(contenders)
+    contender?.stay()
+    contender?.wrapper?.observe()
+    contender?.wrapper?.killCommandAlone()
+    return NOTHING
+  },
   'guardian-kill': atWork((wrapper) => wrapper.kill('guardian')),
   orphan: atWork((wrapper) => wrapper.kill('guardian', 'wrapper')),
   'command-pause': atWork((wrapper) => wrapper.stop('command')),
@@ -97,6 +104,19 @@ async function besideAnother(
   }
   other?.stay()
   goOn()
+}
+
+/** Resolves to a run whose command is at work with a child, if there is one soon. */
+async function withChildAtWork(contenders: readonly Contender[]): Promise<Contender | undefined> {
+  const endMs = performance.now() + STARTING_MS
+  while (performance.now() < endMs) {
+    const found = contenders.find(
+      ({ atWork, wrapper }) => atWork && wrapper?.record.wish.temper === 'family',
+    )
+    if (found) return found
+    await sleep(1)
+  }
+  return undefined
 }
 
 /**

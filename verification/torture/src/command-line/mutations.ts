@@ -76,6 +76,18 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
   },
   {
     of: 'cli',
+    name: 'rest-without-end',
+    breaks: 'The processes that a killed command leaves behind end before the release',
+    edits: [
+      { file: 'cli/dist/run/rest.js', find: '!passedOn.has(killer)', replace: 'killer === ""' },
+    ],
+    store: 'embedded',
+    faults: ['command-alone'],
+    seconds: 30,
+    shows: ['exclusion'],
+  },
+  {
+    of: 'cli',
     name: 'loss-without-end',
     breaks: 'The command is ended before a lease ends that is not renewed',
     edits: [NO_STRIKE, NO_END],

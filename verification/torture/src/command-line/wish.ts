@@ -60,7 +60,7 @@ export function argumentsOf(
     ...(shared ? ['--shared'] : []),
     ...(lock === 'permits' ? ['--permits', String(PERMITS)] : []),
     ...(waitMs === undefined ? [] : ['--wait', waitMs === 0 ? '0' : `${waitMs}ms`]),
-    ...['--', 'sh', site.script, site.folder, lock, id, shared ? 's' : 'x'],
+    ...['--', '/bin/sh', site.script, site.folder, lock, id, shared ? 's' : 'x'],
     ...[String(lock === 'permits' ? PERMITS : 1), (holdMs / 1000).toFixed(3), temper, String(code)],
   ]
 }

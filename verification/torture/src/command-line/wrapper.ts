@@ -72,6 +72,14 @@ export class Wrapper {
     for (const part of parts) this.#strike(part, 'kill', 'SIGKILL')
   }
 
+  /** Kills the command, and no other process of its group. */
+  killCommandAlone(): void {
+    const { command } = this.#parts
+    if (!command || !isThere(command)) return
+    const blow: Blow = { part: 'command', what: 'kill', startNs: now() }
+    if (send(command.pid, 'SIGKILL')) this.record.blows.push(blow)
+  }
+
   /** Sends a signal to the wrapper alone. */
   tell(signal: Ending): void {
     this.#strike('wrapper', signal, signal)

@@ -92,6 +92,10 @@ const CATALOGUE = {
  */
 const OF_RUNS = {
   'command-kill': { lane: 'process', title: 'the command is killed with its group' },
+  'command-alone': {
+    lane: 'process',
+    title: 'the command is killed, and its children are not, as by the out-of-memory killer',
+  },
   'guardian-kill': { lane: 'process', title: 'the guardian is killed' },
   orphan: {
     lane: 'process',
@@ -211,6 +215,7 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'disk-stalled': (dice, ttlMs) => [dice.between(1.5, 2.2) * ttlMs, 0],
   'disk-full': (dice) => [dice.between(300, 1500), 0],
   'command-kill': () => [0, 0],
+  'command-alone': () => [0, 0],
   'guardian-kill': () => [0, 0],
   orphan: () => [0, 0],
   'command-pause': (dice, ttlMs) => [dice.between(0.3, 1.3) * ttlMs, 0],
