@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 
 /** Package, and a command that shows that it is there. */
 const NEEDS = [
+  ['git', 'git --version'],
   ['procps', 'ps --version'],
   // The state-space model: spin makes a C program of it.
   ['spin', 'spin -V'],

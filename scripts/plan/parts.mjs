@@ -60,7 +60,17 @@ export const PARTS = [
     12,
     'several packages together, and the version before beside this one',
     [
-      ...['boot', 'deadlocks', 'docs', 'examples', 'libraries', 'oversell', 'rule', 'servers'],
+      ...[
+        'boot',
+        'deadlocks',
+        'docs',
+        'examples',
+        'libraries',
+        'migrate',
+        'oversell',
+        'rule',
+        'servers',
+      ],
       ...['support', 'transaction', 'versions'],
     ].map((folder) => `test/${folder}/`),
   ),

@@ -29,7 +29,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   sleep: `case $1 in 1 | 0.5) ;; *) exec /bin/sleep "$@" ;; esac
 [ -e "held-in-$PPID" ] && exec /bin/sleep "$@"
 for look in $(seq 100); do
-  holdfast inspect report --exit-code --store embedded:./locks >/dev/null
+  holdfast inspect report --exit-code --store embedded: >/dev/null
   [ $? = 75 ] && exec touch "held-in-$PPID"
   /bin/sleep 0.2
 done
@@ -72,6 +72,8 @@ describe.concurrent('the commands of', () => {
       ROOT,
       PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
       HOLDFAST_STORE: `embedded:${join(cwd, 'store')}`,
+      // Of `embeddedStore()` without a folder.
+      XDG_STATE_HOME: join(cwd, 'state'),
     }
     const printed = []
     for (const { code } of blocksOf(page, LANGUAGES)) {

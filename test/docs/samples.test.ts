@@ -65,6 +65,8 @@ test.each(running.map((page) => [page.path, page] as const))(
     const env = {
       ...process.env,
       HOLDFAST_STORE: store,
+      // Of `embeddedStore()` without a folder.
+      XDG_STATE_HOME: join(folder, 'state'),
       LOCKS: page.locks === 'embedded:' ? store : page.locks,
       ...servers.envFor(page.servers ?? []),
     }
