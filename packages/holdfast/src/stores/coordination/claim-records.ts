@@ -134,6 +134,8 @@ export interface ClaimRecord<S extends ServiceSession> {
   queueEntry: QueueEntry<S> | undefined
   /** It is refused from now on. */
   withdrawn: boolean
+  /** A request that refuses it, while that is under way. */
+  blocking: Promise<WithdrawOutcome> | undefined
   /** What the withdrawal came to, once that is known. */
   outcome: WithdrawOutcome | undefined
 }
@@ -155,6 +157,7 @@ export class ClaimRecords<S extends ServiceSession> {
       inDoubt: inDoubt,
       queueEntry: undefined,
       withdrawn: false,
+      blocking: undefined,
       outcome: undefined,
     }
     this.#alive.set(key, record)

@@ -81,10 +81,15 @@ export class EntryRemover<S extends ServiceSession> {
 
   /**
    * Refuses a claim whose attempts may still arrive. Rejects without an answer, and does it again
-   * later.
+   * later. Callers that come meanwhile share the answer.
    */
   async block(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
     if (record.outcome) return record.outcome
+    record.blocking ??= this.#block(record, claim).finally(() => (record.blocking = undefined))
+    return record.blocking
+  }
+
+  async #block(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
     const { service, records } = this.#context
     try {
       const found = await service.block(claim)
@@ -166,6 +171,6 @@ export class EntryRemover<S extends ServiceSession> {
 }
 
 /** What the removal of an entry comes to that this client does not know. */
-function outcomeOf({ detached }: EntryData): WithdrawOutcome {
+function outcomeOf({ detached }: Pick<EntryData, 'detached'>): WithdrawOutcome {
   return detached === true ? 'released' : 'left'
 }

@@ -195,9 +195,10 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
   leave(entry: Entry, version: bigint): Promise<boolean>
   /**
    * Takes out the entry of a claim that may or may not have been made, and refuses the claim from
-   * now on, also when its `enter` is still on the way. The data of the entry where there was one.
+   * now on, also when its `enter` is still on the way. Whether the entry was detached, where there
+   * was one.
    */
-  block(claim: ClaimRef): Promise<EntryData | undefined>
+  block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined>
   /**
    * Removes an entry of another client, and leaves the reason where the service can. The entry goes
    * also when another claim has adopted it since it was listed.

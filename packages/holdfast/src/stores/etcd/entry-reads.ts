@@ -29,6 +29,6 @@ export function readingFrom(
     const position = claim ? positionFrom(claim, before) : { before: [], weight: 0 }
     return { state: 'present', data, version: own.modRevision, ...position, moment }
   }
-  const stealReason = gone && decodeGone(gone.value.toString())
+  const { stealReason } = gone ? decodeGone(gone.value) : {}
   return { state: 'absent', ...(stealReason === undefined ? {} : { stealReason }) }
 }

@@ -28,7 +28,7 @@ import { QueueReads } from './queue-reads.js'
 import { QuorumReads } from './quorum-reads.js'
 import { EntryKeys } from './entry-keys.js'
 import { OPERATIONS_A_READ, readingFrom, readOperations } from './entry-reads.js'
-import { decodeValue, encodeGone, encodeValue } from './values.js'
+import { decodeGone, decodeValue, encodeGone, encodeValue, type Gone } from './values.js'
 import { Watches } from './watches.js'
 
 /** etcd takes 128 operations in a transaction by default. */
@@ -44,6 +44,9 @@ const TRIES = 10
 
 /** More entries of this client than that in one queue enter without reading it. */
 const CROWD = 40
+
+/** An entry as it was seen last. */
+type Seen = Pick<ListedEntry, 'entry' | 'version'>
 
 export class EtcdService implements CoordinationService<EtcdSession> {
   readonly graceMs = 0
@@ -156,46 +159,69 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     if (this.#doubted.has(word)) {
       // A try to make it may still be in flight, and must not make it again.
       const lease = await this.#tombstoneLeases.lease(WORD_MS)
-      then.push(op.put(word, encodeGone(undefined), lease))
+      then.push(op.put(word, encodeGone({}), lease))
     }
+    return this.#leave({ entry, version }, then)
+  }
+
+  async #leave(seen: Seen, then: readonly Buffer[]): Promise<boolean> {
     // Not repeated here: a second one would find nothing, and leave open which one removed it.
-    const left = await this.#takeOut({ entry, version }, false, ({ id }) =>
-      id === entry.id ? then : undefined,
+    const left = await this.#takeOut(seen, false, ({ id }) =>
+      id === seen.entry.id ? then : undefined,
     )
-    this.#forget(entry)
+    this.#forget(seen.entry)
     return left
   }
 
-  async block(claim: ClaimRef): Promise<EntryData | undefined> {
+  async block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
     const lease = await this.#tombstoneLeases.lease(claim.ttlMs)
     const { key, end } = queueOf(claim.lock)
-    const { answers } = await this.#change(
+    const word = goneKey(claim)
+    const then = [op.range(key, { end }), op.put(word, encodeGone({}), lease)]
+    const otherwise = [op.range(key, { end })]
+    const { succeeded, answers } = await this.#change(
       claim.lock,
-      {
-        when: [],
-        then: [op.put(goneKey(claim), encodeGone(undefined), lease), op.range(key, { end })],
-      },
+      { when: [when.absent(word)], then, otherwise },
       true,
     )
     // From this moment on no entry of this claim can be made, so what is there now is all there is.
-    this.#doubted.delete(goneKey(claim))
-    for (const { key: place, value, createRevision: number, modRevision } of answers[1]?.found ??
-      []) {
+    this.#doubted.delete(word)
+    for (const kv of answers[0]?.found ?? []) {
       // Those of others are not read: they may be of a format that is not known here.
-      const decoded = value.includes(claim.id) ? decodeValue(value) : undefined
+      const decoded = kv.value.includes(claim.id) ? decodeValue(kv.value) : undefined
       if (decoded?.id !== claim.id) continue
-      const left = await this.leave({ ...claim, key: place, number }, modRevision)
-      return left ? decoded.data : undefined
+      const { key: place, createRevision: number, modRevision: version } = kv
+      const entry = { ...claim, key: place, number }
+      const { detached } = decoded.data
+      const noted = op.put(word, encodeGone({ taken: { detached } }), lease)
+      const left = await this.#leave({ entry, version }, [op.remove(place), noted])
+      // Another request of the same withdrawal may have been faster.
+      return left ? { detached } : this.#takenBefore(claim, lease)
     }
     this.#entryKeys.release(claim)
-    return undefined
+    return succeeded ? undefined : this.#takenBefore(claim, lease)
+  }
+
+  /**
+   * What an earlier request of the same withdrawal has taken out, whose answer may have been lost.
+   * The word of it stays for as long as the lease lasts.
+   */
+  async #takenBefore(claim: ClaimRef, lease: bigint): Promise<Gone['taken']> {
+    const word = goneKey(claim)
+    const { answers } = await this.#change(claim.lock, { when: [], then: [op.range(word)] }, true)
+    const known = answers[0]?.found[0]
+    if (!known) return undefined
+    const gone = decodeGone(known.value)
+    const then = [op.put(word, encodeGone(gone), lease)]
+    await this.#change(claim.lock, { when: [when.unchanged(word, known.modRevision)], then }, true)
+    return gone.taken
   }
 
   async evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
     const lease = await this.#tombstoneLeases.lease(WORD_MS)
     return this.#takeOut(listed, true, (entry) => [
       op.remove(entry.key),
-      op.put(goneKey(entry), encodeGone(reason ?? ''), lease),
+      op.put(goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
     ])
   }
 
@@ -250,7 +276,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
    * so it is looked at again: `removal` says what removes it, or that it stays.
    */
   async #takeOut(
-    { entry, version }: Pick<ListedEntry, 'entry' | 'version'>,
+    { entry, version }: Seen,
     repeatable: boolean,
     removal: (entry: Entry) => readonly Buffer[] | undefined,
   ): Promise<boolean> {

@@ -13,15 +13,27 @@ export function decodeValue(value: Buffer): { data: EntryData; id: string } | un
   return { data, id }
 }
 
-/**
- * What stands under a claim that is no more: the reason of a thief, or nothing when it was
- * withdrawn.
- */
-export function encodeGone(stealReason: string | undefined): string {
-  return stealReason === undefined ? 'withdrawn' : `stolen:${stealReason}`
+/** Why a claim is no more. */
+export interface Gone {
+  /** It was stolen. Empty when no reason was given. */
+  readonly stealReason?: string
+  /** Its withdrawal has removed its entry. */
+  readonly taken?: Pick<EntryData, 'detached'>
 }
 
-/** The reason of the steal. Undefined when the claim was withdrawn. */
-export function decodeGone(text: string): string | undefined {
-  return text.startsWith('stolen:') ? text.slice('stolen:'.length) : undefined
+const STOLEN = 'stolen:'
+const LEFT = 'withdrawn:left'
+const RELEASED = 'withdrawn:released'
+
+export function encodeGone({ stealReason, taken }: Gone): string {
+  if (stealReason !== undefined) return `${STOLEN}${stealReason}`
+  if (!taken) return 'withdrawn'
+  return taken.detached === true ? RELEASED : LEFT
+}
+
+export function decodeGone(value: Buffer): Gone {
+  const text = value.toString()
+  if (text.startsWith(STOLEN)) return { stealReason: text.slice(STOLEN.length) }
+  if (text === RELEASED) return { taken: { detached: true } }
+  return text === LEFT ? { taken: {} } : {}
 }
