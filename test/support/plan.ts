@@ -97,6 +97,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
       'the second library in packages/cli/test/commands/redis.test.ts',
       'interrupted runs in packages/cli/test/commands/lab.test.ts and test/torture/command.test.ts',
       'two of three histories of test/rule/differential.ts',
+      'most of the races of verbs in the conformance suite, where each run draws other ones',
     ],
   },
 ]
@@ -114,6 +115,8 @@ export function atATime(plan: Plan): { maxWorkers: number; maxConcurrency: numbe
 }
 
 const KILL_ROUNDS = { fast: 4, usual: 10, full: 300 } as const
+/** Pairs of verbs that each case of races draws. */
+const RACES = { fast: 6, usual: 12, full: 400 } as const
 /** A round takes longer with a server, and many stores have one. */
 const SERVER_KILL_ROUNDS = { fast: 3, usual: 4, full: 100 } as const
 
@@ -163,6 +166,11 @@ export function killRounds(plan: Plan = planOf()): number {
 /** Returns how many processes a crash test of a store in a server kills. */
 export function serverKillRounds(plan: Plan = planOf()): number {
   return SERVER_KILL_ROUNDS[plan]
+}
+
+/** Returns how many pairs of verbs a case of the conformance suite races on one claim. */
+export function raceCount(plan: Plan = planOf()): number {
+  return RACES[plan]
 }
 
 /**

@@ -36,6 +36,15 @@ export interface Subject {
   readonly slackMs?: number
   /** How many processes the suite kills while they contend. Default: 30. */
   readonly killRounds?: number
+  /**
+   * How many pairs of verbs each case races on one claim, drawn at random. Default: each pair once.
+   */
+  readonly races?: number
+  /**
+   * False where a verb runs on several independent servers, so that two verbs at the same time may
+   * each reach a part of them first. Default: true.
+   */
+  readonly atomicVerbs?: boolean
 }
 
 /** The part of a test runner that the suite needs: of vitest, node:test, mocha or jest. */

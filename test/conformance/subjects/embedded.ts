@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Subject } from '@holdfast/conformance'
 import { embeddedStore } from 'holdfast/embedded'
-import { killRounds } from '../../support/plan.js'
+import { killRounds, raceCount } from '../../support/plan.js'
 import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 export interface FolderSubject {
@@ -26,6 +26,7 @@ export function embeddedSubject(): FolderSubject {
     shortTtlMs: SHORT_TTL_MS,
     slackMs: SLACK_MS,
     killRounds: killRounds(),
+    races: raceCount(),
     skip: [
       {
         reason: 'it has no service to restart; processes are killed instead',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Subject } from '@holdfast/conformance'
 import { etcdStore } from 'holdfast/etcd'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
-import { serverKillRounds } from '../../support/plan.js'
+import { raceCount, serverKillRounds } from '../../support/plan.js'
 import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 export interface EtcdSubject {
@@ -40,6 +40,7 @@ export function etcdSubject(members: number): EtcdSubject {
     shortTtlMs: SHORT_TTL_MS,
     slackMs: SLACK_MS,
     killRounds: serverKillRounds(),
+    races: raceCount(),
   }
   return {
     subject,

@@ -5,7 +5,7 @@ import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import type { MysqlServer } from '@holdfast/servers/mysql'
-import { serverKillRounds } from '../../support/plan.js'
+import { raceCount, serverKillRounds } from '../../support/plan.js'
 import { closing } from './closing.js'
 import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
@@ -40,5 +40,6 @@ export function mysqlSubject(server: MysqlServer): Subject {
       args: [join(import.meta.dirname, '../workers/mysql.mjs'), url],
     },
     killRounds: serverKillRounds(),
+    races: raceCount(),
   }
 }

@@ -5,7 +5,7 @@ import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { serverKillRounds } from '../../support/plan.js'
+import { raceCount, serverKillRounds } from '../../support/plan.js'
 import type { PostgresServer } from '@holdfast/servers/postgres'
 import { closing } from './closing.js'
 import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
@@ -50,5 +50,6 @@ export function postgresSubject(library: Library, server: PostgresServer): Subje
       args: [join(import.meta.dirname, '../workers/postgres.mjs'), library, url],
     },
     killRounds: serverKillRounds(),
+    races: raceCount(),
   }
 }

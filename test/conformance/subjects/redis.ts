@@ -10,7 +10,7 @@ import { LIBRARIES, openAny, type OpenClient } from '@holdfast/servers/redis-cli
 import { startCluster, type RedisCluster } from '@holdfast/servers/redis-cluster'
 import { startSentinels, type SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { startRedis } from '@holdfast/servers/redis'
-import { serverKillRounds } from '../../support/plan.js'
+import { raceCount, serverKillRounds } from '../../support/plan.js'
 import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 import { closing } from './closing.js'
 
@@ -126,6 +126,7 @@ async function subjectOf(
     shortTtlMs: SHORT_TTL_MS,
     slackMs: SLACK_MS,
     killRounds: rounds,
+    races: raceCount(),
     skip: [REMEMBERS_FEW],
   }
   return {

@@ -5,7 +5,7 @@ import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
 import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'
 import { startRedis } from '@holdfast/servers/redis'
-import { serverKillRounds } from '../../support/plan.js'
+import { raceCount, serverKillRounds } from '../../support/plan.js'
 import { closing } from './closing.js'
 import { REMEMBERS_FEW } from './redis.js'
 import { mixed } from '../workers/redlock-libraries.mjs'
@@ -62,6 +62,8 @@ export async function redlockSubject(): Promise<RedlockSubject> {
       args: [join(import.meta.dirname, '../workers/redlock.mjs'), ...urls],
     },
     killRounds: serverKillRounds(),
+    races: raceCount(),
+    atomicVerbs: false,
   }
   return {
     subject,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Subject } from '@holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
 import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import { serverKillRounds } from '../../support/plan.js'
+import { raceCount, serverKillRounds } from '../../support/plan.js'
 import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 export interface ZooKeeperSubject {
@@ -40,6 +40,7 @@ export function zookeeperSubject(servers: number): ZooKeeperSubject {
     shortTtlMs: SHORT_TTL_MS,
     slackMs: SLACK_MS,
     killRounds: serverKillRounds(),
+    races: raceCount(),
   }
   return {
     subject,

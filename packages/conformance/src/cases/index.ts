@@ -25,6 +25,7 @@ import { inspect } from './verbs/inspect.js'
 import { mismatch } from './verbs/mismatch.js'
 import { names } from './verbs/names.js'
 import { queue } from './verbs/queue.js'
+import { races } from './verbs/races.js'
 import { renew } from './verbs/renew.js'
 import { steal } from './verbs/steal.js'
 import { tokens } from './verbs/tokens.js'
@@ -45,6 +46,7 @@ const GROUPS = [
   steal,
   downgrade,
   adopt,
+  races,
   close,
   lease,
   openReleases,
