@@ -4,6 +4,7 @@ import { ConfigError } from './cli-error.js'
 import type { Command, TakeSignal } from './commands/command.js'
 import { EXIT } from './exit-codes.js'
 import { closeGoneTerminal } from './output/gone-terminal.js'
+import { keepLibraryMessages } from './output/library-messages.js'
 import { flushed, stdoutFailure } from './output/streams.js'
 import { failureOf, writeFailure } from './failure.js'
 
@@ -11,6 +12,7 @@ import { failureOf, writeFailure } from './failure.js'
 export type Main = (argv: readonly string[], takeSignal: TakeSignal) => Promise<number>
 
 export async function start(main: Main, takeSignal: TakeSignal): Promise<never> {
+  keepLibraryMessages()
   const argv = process.argv.slice(2)
   const exitCode = await exitCodeOf(main, argv, takeSignal)
   await flushed()

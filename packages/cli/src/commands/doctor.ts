@@ -4,8 +4,9 @@ import { printHelp } from '../args/help.js'
 import { noOperand } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
-import { ok, type Finding } from '../doctor/check.js'
+import { ok, warning, type Finding } from '../doctor/check.js'
 import { EXIT } from '../exit-codes.js'
+import { libraryMessages } from '../output/library-messages.js'
 import { printAnswer } from '../output/json.js'
 import { paintFor, type Paint } from '../output/terminal.js'
 import { printableLines } from '../output/text.js'
@@ -44,6 +45,7 @@ Exits with 0 when nothing is wrong, otherwise with the code of \`run\`: 69, 77 o
       ok('store', `${location.shown} (${location.source})`),
       ...hostFile(),
       ...(await examine(location, openStore)),
+      ...libraryMessages().map((text) => warning('library', text)),
     ]
     if (parsed.values.json === true)
       printAnswer({ store: location.shown, source: location.source, checks: findings })

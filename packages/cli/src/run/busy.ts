@@ -25,6 +25,8 @@ export async function explainFailure(
   if (code === 'LOCK_MISMATCH') return mismatch(cause, locks, settings)
   if (code !== 'LOCK_TIMEOUT') return cause
   const { name, waitMs } = settings
+  // The time is over, and another request would only take longer.
+  if (!contact.hasAnswered) return contact.failure ?? noAnswer(settings)
   try {
     const holder = await withinTime(describeHolder(locks, settings), settings)
     const advice = waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'

@@ -23,7 +23,7 @@ export const RUN_OPTIONS = {
   wait: {
     type: 'string',
     value: 'DUR',
-    help: 'How long to wait for a busy lock, or for a store that cannot be reached: a duration, 0 or inf. Default: inf for a busy lock, 30s for the store. A wait of 10s or more is reported on stderr.',
+    help: 'How long to wait for a busy lock, or for a store that cannot be reached (at least 2s): a duration, 0 or inf. Default: inf for a busy lock, 30s for the store. A wait of 10s or more is reported on stderr.',
   },
   shared: {
     type: 'boolean',
@@ -164,19 +164,29 @@ export function lockSettings(
   values: LockValues,
   defaultTtlMs = DEFAULT_TTL_MS,
 ): LockSettings {
+  const waitMs = values.wait === undefined ? Infinity : parseWait('--wait', values.wait)
   return {
     name: inNamespace(values.namespace, name),
     store: values.store,
     system: values.system ?? false,
     modules: values.modules,
     ttlMs: ttlOf(values.ttl, defaultTtlMs),
-    waitMs: values.wait === undefined ? Infinity : parseWait('--wait', values.wait),
-    // Jobs of a crontab must not pile up while their store is down.
-    outageMs: values.wait === undefined ? 30_000 : Infinity,
+    waitMs,
+    outageMs: outageOf(waitMs, values.wait !== undefined),
     sharing: sharingOf(values),
     label: values.label ?? label,
     json: values.json ?? false,
   }
+}
+
+/** A store needs a while for its first answer, also where a busy lock is not waited for. */
+const ANSWER_MS = 2_000
+
+function outageOf(waitMs: number, isGiven: boolean): number {
+  // Jobs of a crontab must not pile up while their store is down.
+  if (!isGiven) return 30_000
+  // A longer wait ends by itself.
+  return waitMs < ANSWER_MS ? ANSWER_MS : Infinity
 }
 
 function operands(

@@ -7,12 +7,14 @@ import {
   accessSync,
   closeSync,
   constants,
+  fstatSync,
   lstatSync,
   openSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
+  type Stats,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError, UsageError } from '../cli-error.js'
@@ -75,16 +77,14 @@ export function newStatus(lock: string, store: string): RunStatus {
 export function assertStatusFile(file: string): void {
   if (file === '') throw new UsageError('--status-file names no file. Write --status-file FILE.')
   try {
-    const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-    if (found?.isDirectory() === true) throw new Error('it is a folder')
-    if (!isSpecial(file)) accessSync(dirname(file), constants.W_OK | constants.X_OK)
-    else if (found !== undefined) accessSync(file, constants.W_OK)
+    const target = targetOf(file)
+    if (target.kind === 'file') accessSync(dirname(file), constants.W_OK | constants.X_OK)
+    else if (target.kind === 'descriptor') requireOutput(target.fd)
+    else accessSync(file, constants.W_OK)
   } catch (cause) {
     throw new ConfigError(
       `The status cannot be written to ${file}: ${reasonOf(cause)}. Choose another file.`,
-      {
-        cause,
-      },
+      { cause },
     )
   }
 }
@@ -98,9 +98,10 @@ export function statusText(status: RunStatus): string {
 export function writeStatusFile(file: string, status: RunStatus): void {
   const text = statusText(status)
   try {
-    // A pipe or a device cannot be replaced, only written to.
-    if (isSpecial(file)) writeSpecial(file, text)
-    else replaceFile(file, text)
+    const target = targetOf(file)
+    if (target.kind === 'file') replaceFile(file, text)
+    else if (target.kind === 'descriptor') writeFileSync(target.fd, text)
+    else writeSpecial(file, text)
   } catch (cause) {
     throw new ConfigError(`The status could not be written to ${file}: ${reasonOf(cause)}.`, {
       cause,
@@ -126,19 +127,57 @@ function replaceFile(file: string, text: string): void {
 
 /** Without O_NONBLOCK, opening a pipe blocks until a reader comes, and no signal ends that wait. */
 function writeSpecial(file: string, text: string): void {
-  // A link may name a file that does not exist yet.
-  const fd = openSync(
-    file,
-    constants.O_WRONLY | constants.O_NONBLOCK | constants.O_CREAT | constants.O_TRUNC,
-  )
+  // Another user may have put a link there since the check.
+  const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+  const fd = openSync(file, flags)
   try {
+    if (!isPipeOrDevice(fstatSync(fd))) throw new Error('it is no pipe any more')
     writeFileSync(fd, text)
   } finally {
     closeSync(fd)
   }
 }
 
-function isSpecial(file: string): boolean {
-  const found = lstatSync(file, { bigint: true, throwIfNoEntry: false })
-  return found !== undefined && !found.isFile()
+/** Where a status goes: a new file that takes the name, a pipe or device, or a descriptor. */
+type Target =
+  | { readonly kind: 'file' }
+  | { readonly kind: 'special' }
+  | { readonly kind: 'descriptor'; readonly fd: number }
+
+/**
+ * A link is never followed, since another user may have made it in a folder that all may write to:
+ * the new file replaces the link, not what it names. The names of descriptors are links too, and
+ * are written to directly.
+ */
+function targetOf(file: string): Target {
+  const fd = descriptorOf(file)
+  if (fd !== undefined) return { kind: 'descriptor', fd }
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (found?.isDirectory() === true) throw new Error('it is a folder')
+  if (found === undefined || found.isFile()) return { kind: 'file' }
+  if (isPipeOrDevice(found)) return { kind: 'special' }
+  if (!found.isSymbolicLink()) throw new Error('it is neither a file nor a pipe')
+  const named = statSync(file, { throwIfNoEntry: false })
+  if (named === undefined || named.isFile()) return { kind: 'file' }
+  throw new Error('it is a link, and not to a file')
+}
+
+const STREAMS = ['/dev/stdin', '/dev/stdout', '/dev/stderr']
+
+function descriptorOf(file: string): number | undefined {
+  const stream = STREAMS.indexOf(file)
+  const number = /^\/(?:dev|proc\/self)\/fd\/(\d{1,9})$/.exec(file)?.[1]
+  if (number !== undefined) return Number(number)
+  return stream === -1 ? undefined : stream
+}
+
+function requireOutput(fd: number): void {
+  const found = fstatSync(fd)
+  // Node's own descriptors are of other kinds.
+  if (!found.isFile() && !found.isSocket() && !isPipeOrDevice(found))
+    throw new Error('the descriptor is no output')
+}
+
+function isPipeOrDevice(found: Stats): boolean {
+  return found.isFIFO() || found.isCharacterDevice()
 }

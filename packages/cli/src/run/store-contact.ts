@@ -50,6 +50,11 @@ export class StoreContact {
     return this.#answered && this.#silentMs < 3 * TICK_MS
   }
 
+  /** Whether the store has answered at all. */
+  get hasAnswered(): boolean {
+    return this.#answered
+  }
+
   /** The last failure; undefined when the store has answered since. */
   get failure(): unknown {
     return this.#failure

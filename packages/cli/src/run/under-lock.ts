@@ -65,8 +65,7 @@ export async function withLock(
     await use(await takeLock(context, locks, contact, away.signal), locks)
   } finally {
     contact.close()
-    // A claim on a store that does not answer expires by itself.
-    await closeWithin(locks, contact.answers ? CLOSE_MS : CLOSE_AWAY_MS)
+    await closeWithin(locks, closeMs(contact))
   }
 }
 
@@ -149,5 +148,8 @@ async function closeWithin(locks: Locks, ms: number): Promise<void> {
   await settlesWithin(locks.close(), ms)
 }
 
-const CLOSE_MS = 3_000
-const CLOSE_AWAY_MS = 500
+/** A claim on a store that does not answer expires by itself. */
+function closeMs({ answers, hasAnswered }: StoreContact): number {
+  if (answers) return 3_000
+  return hasAnswered ? 500 : 100
+}

@@ -21,7 +21,7 @@ const isRoot = process.getuid?.() === 0
 const isPrivate = openToOthers(HERE) === undefined
 if (!isPrivate) console.log('left out: working folders, since another user may write to this one')
 
-/** Code that tells who runs it. */
+/** Code that reports that it ran. */
 const PLANTED = 'console.log("planted"); process.exit(3)'
 /** Nothing answers there, and no test waits for it. */
 const ENV = { HOLDFAST_STORE: 'redis://127.0.0.1:1', HOLDFAST_MODULES: undefined }

@@ -5,6 +5,7 @@ import { channel } from 'node:diagnostics_channel'
 import { runSettings } from '../../dist/run/settings.js'
 import { StoreContact } from '../../dist/run/store-contact.js'
 import { Box } from '../support/holdfast.js'
+import { listenInSilence } from '../support/silent-server.js'
 
 const AWAY = new StoreUnavailableError('connect ECONNREFUSED', { store: 'redis' })
 function contactOf(limitMs: number, giveUp: (failure: unknown) => void = () => {}): StoreContact {
@@ -18,6 +19,7 @@ describe('a store that cannot be reached', () => {
   it('ends a run without --wait after 30 s of silence, and not one that waits for a busy lock', async () => {
     expect(runSettings(['job', '--', 'true'])?.outageMs).toBe(30_000)
     expect(runSettings(['job', '--wait', '10m', '--', 'true'])?.outageMs).toBe(Infinity)
+    expect(runSettings(['job', '--wait', '0', '--', 'true'])?.outageMs).toBe(2_000)
     const giveUp = vi.fn()
     const contact = contactOf(30_000, giveUp)
     for (let second = 0; second < 60; second++) {
@@ -57,5 +59,26 @@ describe('holdfast run at a server that is down', () => {
     expect(await run.code()).toBe(69)
     expect(performance.now() - beganMs).toBeGreaterThan(1_000)
     expect(run.stderr).toMatch(/ECONNREFUSED/)
+  })
+})
+
+describe('holdfast run at a server that accepts and stays silent', () => {
+  it.each([
+    ['redis', '0'],
+    ['postgres', '0'],
+    ['etcd', '0'],
+    ['zk', '2s'],
+  ])('%s with --wait %s ends before the timeout of a request', async (scheme, wait) => {
+    const server = await listenInSilence()
+    const box = new Box()
+    const run = box.holdfast([
+      ...['run', 'job', '--store', `${scheme}://127.0.0.1:${server.port}`],
+      ...['--wait', wait, '--', 'true'],
+    ])
+    expect(await run.code()).toBe(69)
+    // The timeout of a request would be named with its time.
+    expect(run.stderr).toMatch(/does not answer/)
+    expect(run.stderr).not.toMatch(/\d ms/)
+    server.stop()
   })
 })

@@ -10,7 +10,7 @@ import { clocksParted } from '../grant/deadline.js'
 import { DetectorLoader } from '../deadlock/detector-loader.js'
 import { channels, publish, type LockEvent, type LockEventName, type LockEvents } from './events.js'
 import type { HolderLookups } from './holder-lookups.js'
-import { LATE_AFTER_MS, OpenWaits } from './open-waits.js'
+import { OpenWaits } from './open-waits.js'
 
 /** The part of a claim that all claims of one lock object share. */
 export interface ClaimTemplate {
@@ -150,8 +150,8 @@ export class Runtime {
   /** Returns the error for an attempt that is late, and may still be answered. */
   noAnswer(lock: string): StoreUnavailableError {
     return new StoreUnavailableError(
-      `The ${this.store.name} store has not answered the attempt of "${lock}" for ${LATE_AFTER_MS} ms. ` +
-        'Check the store and the network.',
+      // Callers may report it much later, so it names no duration.
+      `The ${this.store.name} store does not answer the attempt of "${lock}". Check the store and the network.`,
       { lock, store: this.store.name },
     )
   }

@@ -90,7 +90,7 @@ export class Channel {
       })
       const giveUp = (): void => {
         if (stream.closed) return
-        reject(new GrpcFailure(DEADLINE_EXCEEDED, `no answer within ${timeoutMs} ms`))
+        reject(new GrpcFailure(DEADLINE_EXCEEDED, `no answer within ${Math.round(timeoutMs)} ms`))
         stream.close(constants.NGHTTP2_CANCEL)
         // Nothing at all has come in the meantime: the connection may be dead, without a sign of
         // it.

@@ -144,7 +144,9 @@ export class ReplicatedCalls {
 
   #within<T>(work: Promise<T>): Promise<T> {
     const limitMs = this.#roundLimitMs
-    return withTimeout(work, limitMs, () => explain(new Error(`No answer within ${limitMs} ms`)))
+    return withTimeout(work, limitMs, () =>
+      explain(new Error(`No answer within ${Math.round(limitMs)} ms`)),
+    )
   }
 
   #tooFew(replicas: number): StoreUnavailableError {

@@ -67,7 +67,10 @@ export class Connection {
         socket.destroy()
         reject(error)
       }
-      const timer = setTimeout(() => fail(new Error(`no greeting within ${limitMs} ms`)), limitMs)
+      const timer = setTimeout(
+        () => fail(new Error(`no greeting within ${Math.round(limitMs)} ms`)),
+        limitMs,
+      )
       socket.setNoDelay(true)
       socket.on('error', fail)
       socket.on('close', () => fail(new Error('the server ended the connection')))

@@ -75,7 +75,10 @@ export function noServer(
   silentMs: number | undefined,
   why: Error | undefined,
 ): StoreUnavailableError {
-  const what = silentMs === undefined ? 'cannot be reached' : `did not answer within ${silentMs} ms`
+  const what =
+    silentMs === undefined
+      ? 'cannot be reached'
+      : `did not answer within ${Math.round(silentMs)} ms`
   return new StoreUnavailableError(
     `ZooKeeper at ${connect} ${what}${why ? ` (${why.message})` : ''}. Look at the servers and the network.`,
     { store: 'zookeeper', cause: why },

@@ -214,9 +214,14 @@ export class Router {
 
   #within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
     const { clock } = this.#settings
-    return withTimeout(answer, limitMs, () => new Error(`No answer within ${limitMs} ms`), {
-      clock,
-    })
+    return withTimeout(
+      answer,
+      limitMs,
+      () => new Error(`No answer within ${Math.round(limitMs)} ms`),
+      {
+        clock,
+      },
+    )
   }
 
   async #askMember(member: Member): Promise<boolean> {
