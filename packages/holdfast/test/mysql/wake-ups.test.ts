@@ -34,6 +34,8 @@ function listen(channel: string, onHint: () => void): WakeUpListener {
     isRetriable: () => false,
     isCutOff: () => false,
     isUnmigrated: () => false,
+    isReadOnly: () => false,
+    onMoved: () => undefined,
     explain: (error) => error as never,
   })
   return new WakeUpListener(poolOf(pool), statements, channel, { onGrant: () => undefined, onHint })

@@ -32,6 +32,10 @@ class FakeClient implements Client {
     this.events = events
   }
 
+  leaveListener(): void {
+    this.lose()
+  }
+
   closeListener(): Promise<void> {
     this.connected = false
     this.events = undefined

@@ -3,6 +3,8 @@
  * pool that the caller passes in.
  */
 import { LockUsageError } from '../../errors.js'
+import { isInsideTransaction, isReadOnly } from './errors.js'
+import { warnOnce } from '../sql/warn-once.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
 
 /** A statement with its values. */
@@ -137,22 +139,48 @@ function asRead(_field: unknown, next: () => unknown): unknown {
   return next()
 }
 
-/** Runs a prepared statement: how to quote text would depend on the mode of the session. */
+/** How many connections are left at most for one statement. */
+const MOST_LEFT = 20
+
+/**
+ * Runs a prepared statement: how to quote text would depend on the mode of the session.
+ *
+ * A connection that is inside of a transaction is left, and so is one to a server that takes no
+ * writes. The pool would lend it again at once.
+ */
 export async function execute(
   pool: Connections,
   of: Statement,
   limit: TimeLimit,
 ): Promise<unknown> {
-  const connection = await pool.getConnection()
-  if (limit.over) {
-    connection.release()
-    throw tooLate()
+  for (let left = 0; ; left += 1) {
+    const connection = await pool.getConnection()
+    if (limit.over) {
+      connection.release()
+      throw tooLate()
+    }
+    limit.giveUp = () => connection.destroy()
+    try {
+      const [rows] = await connection.execute(of)
+      if (!limit.over) connection.release()
+      return rows
+    } catch (error) {
+      if (limit.over) throw error
+      // The only connection may be in the transaction of the caller, who sees the error.
+      const isInside = isInsideTransaction(error) && limitOf(pool) > 1
+      // The pool removes broken connections itself.
+      if (isInside || isReadOnly(error)) connection.destroy()
+      else connection.release()
+      if (!isInside || left >= MOST_LEFT) throw error
+      warnOfOpenTransaction()
+    }
   }
-  limit.giveUp = () => connection.destroy()
-  try {
-    return (await connection.execute(of))[0]
-  } finally {
-    // The pool removes broken connections itself.
-    if (!limit.over) connection.release()
-  }
+}
+
+function warnOfOpenTransaction(): void {
+  warnOnce(
+    'HOLDFAST_OPEN_TRANSACTION',
+    'A program returned a connection to the pool inside of a transaction. Holdfast ended the connection, and the ' +
+      'transaction was rolled back. End each transaction before its connection returns to the pool.',
+  )
 }

@@ -1,12 +1,12 @@
 /** The database of the MySQL store: one call of a procedure for all requests, and wake-ups. */
 import { systemRandom } from '../../clock/clock.js'
 import type { WakeUpEvents, Database, NameQuery } from '../sql/database.js'
-import { areRepeatable, type Answers, type Request } from '../sql/requests.js'
-import { Statements } from '../sql/statements.js'
+import { areRepeatable, areWrites, type Answers, type Request } from '../sql/requests.js'
+import { Statements, type SendOptions } from '../sql/statements.js'
 import { WakeUpListener } from './wake-up-listener.js'
 import { execute, statement, type Connections } from './clients.js'
 import { transactionGuardOf } from './transaction-guard.js'
-import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
+import { explain, isCutOff, isReadOnly, isRetriable, isUnmigrated } from './errors.js'
 import { migrate } from './migrate.js'
 import { hexOf, nameOf } from './names.js'
 import { checkPrefix } from './schema.js'
@@ -39,7 +39,9 @@ export class MysqlDatabase implements Database {
       isRetriable,
       isCutOff,
       isUnmigrated,
-      explain: (error) => explain(error, prefix),
+      isReadOnly,
+      explain: (error, has) => explain(error, prefix, has),
+      onMoved: () => this.#listener?.leave(),
     })
     this.transactionGuard = transactionGuardOf(prefix)
     this.#prefix = prefix
@@ -47,15 +49,18 @@ export class MysqlDatabase implements Database {
 
   async run(requests: readonly Request[]): Promise<Answers> {
     const call = callOf(this.#prefix, requests)
-    const rows = await this.#rows(call.sql, call.values, areRepeatable(requests))
+    const rows = await this.#rows(call.sql, call.values, {
+      repeatable: areRepeatable(requests),
+      writes: areWrites(requests),
+    })
     return answersOf(rows, call, requests)
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
     const sql = `call ${this.#prefix}list_locks_v1(unhex(?), unhex(?), ?)`
-    const [rows] = (await this.#rows(sql, [hexOf(prefix), hexOf(after), String(limit)], true)) as [
-      { name: string }[],
-    ]
+    const [rows] = (await this.#rows(sql, [hexOf(prefix), hexOf(after), String(limit)], {
+      repeatable: true,
+    })) as [{ name: string }[]]
     return rows.map(({ name }) => nameOf(name))
   }
 
@@ -75,10 +80,10 @@ export class MysqlDatabase implements Database {
     return this.unlisten()
   }
 
-  #rows(sql: string, values: readonly string[], repeatable: boolean): Promise<unknown> {
+  #rows(sql: string, values: readonly string[], options: SendOptions): Promise<unknown> {
     return this.#statements.send(
       (limit) => execute(this.#pool, statement(sql, values), limit),
-      repeatable,
+      options,
     )
   }
 }

@@ -1,6 +1,14 @@
 /** Failures of MySQL, MariaDB and `mysql2`, as errors of Holdfast. */
 import type { LockError } from '../../errors.js'
-import { explainFailure, oneOf, ruleFailures, type FailureKind } from '../sql/failures.js'
+import {
+  explainFailure,
+  NO_HISTORY,
+  oneOf,
+  reasonOf,
+  ruleFailures,
+  type FailureKind,
+} from '../sql/failures.js'
+import { CERTIFICATE_ADVICE, isCertificateError } from '../../store/tls-errors.js'
 
 /** A deadlock, and a row that changed after the snapshot: the transaction was rolled back. */
 const RETRIABLE = ['1213', '1020']
@@ -9,6 +17,15 @@ const UNMIGRATED = ['1146', '1305', '1339']
 /** No right to connect, or to use the database, a table or a procedure. */
 const DENIED = ['1044', '1045', '1142', '1143', '1227', '1370', '1698']
 const INTERRUPTED = '1317'
+/** No change of the isolation: the connection is inside of a transaction. */
+const INSIDE_TRANSACTION = '1568'
+/** A read-only transaction, a read-only server, and an option that forbids the statement. */
+const READ_ONLY = ['1792', '1836']
+const FORBIDDEN_BY_OPTION = '1290'
+/** Refused for the user or the password, or since the server asks for TLS. */
+const LOGIN = ['1045', '1698', '3159']
+/** A member of a cluster that has lost the majority. */
+const NOT_READY = '1047'
 /** Codes of `mysql2` and of the system. */
 const CUT_OFF = new Set(['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
 /** How the states begin that the procedures signal. */
@@ -41,6 +58,24 @@ export function isCutOff(error: unknown): boolean {
   )
 }
 
+/**
+ * Whether the server takes no writes, or is cut off from its cluster. It may have been replaced,
+ * and this connection would lead to it for as long as it runs.
+ */
+export function isReadOnly(error: unknown): boolean {
+  const code = codeOf(error)
+  return (
+    READ_ONLY.includes(code) ||
+    code === NOT_READY ||
+    (code === FORBIDDEN_BY_OPTION && /read.only/i.test(reasonOf(error, code)))
+  )
+}
+
+/** Whether the server refused since the connection is inside of a transaction. */
+export function isInsideTransaction(error: unknown): boolean {
+  return codeOf(error) === INSIDE_TRANSACTION
+}
+
 export function isUnmigrated(error: unknown): boolean {
   return UNMIGRATED.includes(codeOf(error))
 }
@@ -54,12 +89,18 @@ export function isInterrupted(error: unknown): boolean {
   return codeOf(error) === INTERRUPTED
 }
 
+/** Whether `mysql2` found a server without TLS. */
+function isTlsMissing(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | null)?.code === 'HANDSHAKE_NO_SSL_SUPPORT'
+}
+
 function kindsOf(prefix: string): readonly FailureKind[] {
   const failed = 'The database failed'
   const advise = (codes: readonly string[], advice: string): FailureKind => {
     return { match: oneOf(...codes), code: 'STORE_CONFIG', what: failed, advice }
   }
   return [
+    ...connectionFailures(failed),
     ...ruleFailures(`"${prefix}…"`),
     {
       match: oneOf(...DENIED),
@@ -79,8 +120,11 @@ function kindsOf(prefix: string): readonly FailureKind[] {
     },
     advise(['1046'], 'Name a database in the connection.'),
     advise(['1049'], 'Create the database, or correct its name in the connection.'),
-    advise(['1290'], 'The server is a read-only replica. Connect to the primary.'),
-    advise(['1792'], 'The server takes no writes here. Connect to the primary.'),
+    advise([FORBIDDEN_BY_OPTION], 'Start the server without this option.'),
+    advise(
+      ['1104'],
+      'Set sql_big_selects to ON, or raise max_join_size, for the connections of this pool.',
+    ),
     advise(['1665'], 'Set binlog_format to ROW or MIXED.'),
     {
       // Columns, collations and keys that are not as the migration made them.
@@ -102,7 +146,56 @@ function kindsOf(prefix: string): readonly FailureKind[] {
   ]
 }
 
+/** What decides before any table does: the login, TLS, and whether the server takes writes. */
+function connectionFailures(failed: string): readonly FailureKind[] {
+  return [
+    {
+      match: oneOf(...LOGIN),
+      code: 'STORE_AUTH',
+      passesOnce: 'answered',
+      what: 'The database refused',
+      advice: 'Check user and password, and whether the server asks for TLS.',
+    },
+    {
+      match: (_code, _reason, error) => isCertificateError(error),
+      code: 'STORE_AUTH',
+      passesOnce: 'answered',
+      what: 'The certificate of the database was not accepted',
+      advice: CERTIFICATE_ADVICE,
+    },
+    {
+      match: (_code, _reason, error) => isTlsMissing(error),
+      code: 'STORE_CONFIG',
+      passesOnce: 'answered',
+      what: failed,
+      advice: 'Enable TLS in the server, or connect without it.',
+    },
+    {
+      match: (_code, _reason, error) => codeOf(error) === '1792',
+      code: 'STORE_CONFIG',
+      passesOnce: 'written',
+      what: failed,
+      advice:
+        'Transactions of this pool are read-only: set transaction_read_only (MariaDB: tx_read_only) ' +
+        'to OFF for the server, the user or the pool.',
+    },
+    {
+      match: (_code, _reason, error) => isReadOnly(error) && codeOf(error) !== NOT_READY,
+      code: 'STORE_CONFIG',
+      passesOnce: 'written',
+      what: failed,
+      advice: 'The server is a read-only replica. Connect to the primary.',
+    },
+    {
+      match: oneOf(INSIDE_TRANSACTION),
+      code: 'STORE_CONFIG',
+      what: 'The connection is inside of a transaction of the program, which could undo a grant',
+      advice: 'End each transaction before its connection returns to the pool.',
+    },
+  ]
+}
+
 /** Returns a typed error that says what happened and what to do. */
-export function explain(error: unknown, prefix: string): LockError {
-  return explainFailure({ error, code: codeOf(error), store: 'mysql' }, kindsOf(prefix))
+export function explain(error: unknown, prefix: string, has = NO_HISTORY): LockError {
+  return explainFailure({ error, code: codeOf(error), store: 'mysql', has }, kindsOf(prefix))
 }

@@ -55,12 +55,15 @@ export class WakeUpListener {
         { code: 'STORE_CONFIG', store: 'mysql' },
       )
     }
-    await this.#statements.send(async (limit) => {
-      const connection = await this.#pool.getConnection()
-      if (this.#stopped || limit.over) return connection.destroy()
-      this.#connection = connection
-      void this.#listen(connection)
-    }, false)
+    await this.#statements.send(
+      async (limit) => {
+        const connection = await this.#pool.getConnection()
+        if (this.#stopped || limit.over) return connection.destroy()
+        this.#connection = connection
+        void this.#listen(connection)
+      },
+      { repeatable: false },
+    )
     await this.#untilAsleep()
   }
 
@@ -69,6 +72,13 @@ export class WakeUpListener {
     this.#stopped = true
     this.#connection?.destroy()
     this.#connection = undefined
+  }
+
+  /** Sleeps on another connection: this one may lead to a replaced server. */
+  leave(): void {
+    this.#connection?.destroy()
+    this.#connection = undefined
+    void this.#replace()
   }
 
   async #listen(connection: MysqlConnection): Promise<void> {
@@ -133,7 +143,9 @@ export class WakeUpListener {
     )
     const endMs = systemClock.monotonicMs() + READY_MS
     while (systemClock.monotonicMs() < endMs) {
-      const rows = await this.#statements.send((limit) => execute(this.#pool, check, limit), true)
+      const rows = await this.#statements.send((limit) => execute(this.#pool, check, limit), {
+        repeatable: true,
+      })
       if (this.#stopped || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
       await pause(CHECK_EVERY_MS)
     }

@@ -4,12 +4,19 @@
  */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
-import { codeOf } from './errors.js'
+import { codeOf, isInsideTransaction, isReadOnly } from './errors.js'
 import { closeWithin } from './close-within.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
 import {
+  transactionStatusOf,
+  warnOfOpenTransaction,
+  type WithTransactionStatus,
+} from './transaction-status.js'
+import {
   isPgPool,
   isPostgresJs,
+  type CheckedStatement,
+  type LibraryStatement,
   type PgPool,
   type PgStatement,
   type PostgresJs,
@@ -18,13 +25,14 @@ import {
 import { checkTransform, rawRows } from './raw-rows.js'
 
 /** A client that a pool of `pg` lends. `release` with an error ends it. */
-interface PgPoolClient {
+interface PgPoolClient extends WithTransactionStatus {
   query(
-    statement: PgStatement,
+    statement: LibraryStatement,
     done: (error: Error | null, answer: { rows: unknown[] }) => void,
   ): void
   release(error?: Error): void
   once(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
@@ -36,6 +44,8 @@ export interface Client {
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
   listen(channel: string, events: ListenEvents): Promise<void>
+  /** Opens the connection that is not the pool's again: it may lead to a replaced server. */
+  leaveListener(): void
   /** Closes the connection that is not the pool's. It is opened again when it is needed. */
   closeListener(): Promise<void>
 }
@@ -57,6 +67,9 @@ export function clientOf(pool: unknown): Client {
   )
 }
 
+/** How often a statement is sent at most, if connections of the pool are inside of transactions. */
+const MOST_TRIES = 10
+
 class PostgresJsClient implements Client {
   readonly #sql: PostgresJs
   #listening: { unlisten(): Promise<void> } | undefined
@@ -65,11 +78,41 @@ class PostgresJsClient implements Client {
     this.#sql = sql
   }
 
+  /**
+   * The library shows no connection, so the server has to refuse the ones inside of transactions.
+   * It lends such a connection again, so every second try rolls back what the refusal has aborted.
+   * An instance with one connection has no other: its program may still be in the transaction.
+   */
+  async query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
+    const { max } = this.#sql.options as { readonly max?: number }
+    const mostTries = statement.checked === undefined || max === 1 ? 1 : MOST_TRIES
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#send(statement, limit)
+      } catch (error) {
+        if (!isInsideTransaction(error)) throw error
+        warnOfOpenTransaction()
+        if (tries >= mostTries) throw error
+        if (tries % 2 === 0) await this.#rollBack()
+        if (limit.over) throw tooLate()
+      }
+    }
+  }
+
   /** The library names the statement itself, unless the instance has `prepare: false`. */
-  query({ name, text, values }: PgStatement): Promise<readonly Row[]> {
+  #send(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
+    const { name, text, values } = statement.checked ?? statement
+    // The library may keep a query for longer than the limit, and send it then. Its `cancel` would
+    // leave a connection that is being made unusable.
+    limit.giveUp = statement.checked?.empty
     // The library's types do not admit plain strings as parameters of a query as text.
     const pending = this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })
     return rawRows(this.#sql, text, pending)
+  }
+
+  /** The first statement fails outside of a transaction, where ROLLBACK alone sends a notice. */
+  async #rollBack(): Promise<void> {
+    await this.#sql.unsafe('rollback and chain; rollback').then(undefined, () => undefined)
   }
 
   async script(text: string): Promise<void> {
@@ -85,6 +128,9 @@ class PostgresJsClient implements Client {
       if (listens > 1) events.onLost(true)
     })
   }
+
+  /** The server that took no writes has ended it: see APPLY_BATCH_IN_OWN_TRANSACTION. */
+  leaveListener(): void {}
 
   async closeListener(): Promise<void> {
     const listening = this.#listening
@@ -119,18 +165,21 @@ class PgClient implements Client {
    * anything. From then on the client sends the text.
    */
   query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
+    let tries = 0
     return new Promise((resolve, reject) => {
-      const asText = (): void => {
-        const unnamed = { ...statement, name: undefined }
-        this.#send(unnamed, limit, (error, rows) => (error ? reject(error) : resolve(rows)))
+      const again = (): void => {
+        tries += 1
+        this.#send(statement, limit, onRows)
       }
-      if (!this.#prepares) return asText()
-      this.#send(statement, limit, (error, rows) => {
+      const onRows: OnRows = (error, rows) => {
         if (!error) return resolve(rows)
-        if (!UNPREPARED.has(codeOf(error))) return reject(error)
-        this.#prepares = false
-        asText()
-      })
+        const code = codeOf(error)
+        if (this.#prepares && UNPREPARED.has(code)) this.#prepares = false
+        else if (isInsideTransaction(error) && tries < MOST_TRIES) warnOfOpenTransaction()
+        else return reject(error)
+        again()
+      }
+      again()
     })
   }
 
@@ -140,9 +189,12 @@ class PgClient implements Client {
    */
   #send(statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
     if (isExhausted(this.#pool)) {
-      this.#own.query(statement).then(
+      this.#own.query(this.#asSent(statement), limit).then(
         ({ rows }) => onRows(undefined, rows as Row[]),
-        (error: Error) => onRows(error, []),
+        (error: Error) => {
+          if (isReadOnly(error)) this.#own.leave()
+          onRows(error, [])
+        },
       )
       return
     }
@@ -150,10 +202,36 @@ class PgClient implements Client {
     this.#pool.connect((error, lent) => {
       if (error) return onRows(error, [])
       const client = lent as PgPoolClient
-      if (!limit.over) return sendThrough(client, statement, limit, onRows)
-      client.release()
-      onRows(tooLate(), [])
+      if (limit.over) {
+        client.release()
+        return onRows(tooLate(), [])
+      }
+      const status = transactionStatusOf(client)
+      if (status === 'T' || status === 'E') return this.#sendPast(client, statement, limit, onRows)
+      const { checked } = statement
+      const safe = checked === undefined || status === 'I' ? statement : checked
+      sendThrough(client, this.#asSent(safe), limit, onRows)
     })
+  }
+
+  /**
+   * Sends a statement through another connection than one that a program left inside its
+   * transaction. It borrows that one meanwhile, and returns it as it was: the program may still
+   * use it, and the pool would lend it again at once.
+   */
+  #sendPast(busy: PgPoolClient, statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
+    warnOfOpenTransaction()
+    busy.on('error', ignored)
+    this.#send(statement, limit, (error, rows) => {
+      busy.removeListener('error', ignored)
+      busy.release()
+      onRows(error, rows)
+    })
+  }
+
+  /** Without a name where names of prepared statements do not last. */
+  #asSent({ name, text, values }: PgStatement | CheckedStatement): LibraryStatement {
+    return { name: this.#prepares ? name : undefined, text, values }
   }
 
   async script(text: string): Promise<void> {
@@ -164,15 +242,22 @@ class PgClient implements Client {
     return this.#own.listen(channel, events)
   }
 
+  leaveListener(): void {
+    this.#own.leave()
+  }
+
   closeListener(): Promise<void> {
     return this.#own.close()
   }
 }
 
+/** For a borrowed connection: the pool removes one that has ended. */
+function ignored(): void {}
+
 /** Sends a statement as the pool does, with a limit: a connection that is too late is ended. */
 function sendThrough(
   client: PgPoolClient,
-  statement: PgStatement,
+  statement: LibraryStatement,
   limit: TimeLimit,
   onRows: OnRows,
 ): void {

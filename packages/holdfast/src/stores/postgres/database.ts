@@ -2,14 +2,17 @@
 import { createHash } from 'node:crypto'
 import { systemRandom } from '../../clock/clock.js'
 import type { Database, NameQuery, WakeUpEvents } from '../sql/database.js'
-import { areRepeatable, type Answer, type Request } from '../sql/requests.js'
+import { areRepeatable, areWrites, type Answer, type Request } from '../sql/requests.js'
 import type { Client } from './clients.js'
 import { transactionGuardOf } from './transaction-guard.js'
 import { Statements } from '../sql/statements.js'
-import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
-import type { Row } from './pools.js'
+import { explain, isCutOff, isReadOnly, isRetriable, isUnmigrated } from './errors.js'
+import type { CheckedStatement } from './pools.js'
 import { postgresSchema, quoteSchema } from './schema.js'
 import { WakeUpListener } from './wake-up-listener.js'
+
+/** A batch without requests, as JSON. */
+const NO_REQUESTS = '[]'
 
 export interface PostgresDatabaseOptions {
   readonly client: Client
@@ -28,8 +31,8 @@ export class PostgresDatabase implements Database {
   readonly channel = `holdfast_${systemRandom.id()}`
   readonly transactionGuard: Database['transactionGuard']
   readonly #options: PostgresDatabaseOptions
-  readonly #applyBatch: string
-  readonly #applyBatchName: string
+  readonly #applyBatch: NamedText
+  readonly #applyBatchChecked: NamedText
   readonly #listLocks: string
   readonly #statements: Statements
   readonly #listener: WakeUpListener
@@ -44,14 +47,17 @@ export class PostgresDatabase implements Database {
       isRetriable,
       isCutOff,
       isUnmigrated,
-      explain: (error) => explain(error, options.schema),
+      isReadOnly,
+      explain: (error, has) => explain(error, options.schema, has),
+      onMoved: () => client.leaveListener(),
     })
     this.#listener = new WakeUpListener(client, this.#statements, this.channel)
     const schema = quoteSchema(options.schema)
     this.transactionGuard = transactionGuardOf(schema)
-    this.#applyBatch = `select ${schema}.apply_batch_v1($1::text::jsonb)::text as answers`
-    const digest = createHash('sha256').update(this.#applyBatch).digest('hex')
-    this.#applyBatchName = `holdfast_${digest.slice(0, 32)}`
+    this.#applyBatch = named(`select ${schema}.apply_batch_v1($1::text::jsonb)::text as answers`)
+    this.#applyBatchChecked = named(
+      `call ${schema}.apply_batch_in_own_transaction_v1($1::text, $2::text, answers => null)`,
+    )
     this.#listLocks =
       `select name from (select lock as name from ${schema}.holders union select lock from ${schema}.waiters) used ` +
       `where name >= $1::text collate "C" and name > $2::text collate "C" and starts_with(name, $1::text) ` +
@@ -60,17 +66,35 @@ export class PostgresDatabase implements Database {
 
   run(requests: readonly Request[]): Promise<readonly Answer[]> {
     const values = [JSON.stringify(requests)]
-    const rows = this.#query(
-      this.#applyBatch,
-      values,
-      areRepeatable(requests),
-      this.#applyBatchName,
+    const rows = this.#statements.send(
+      (limit) =>
+        this.#options.client.query(
+          { ...this.#applyBatch, values, checked: this.#checked(values) },
+          limit,
+        ),
+      { repeatable: areRepeatable(requests), writes: areWrites(requests) },
     )
     return rows.then(([row]) => JSON.parse(row?.['answers'] as string) as Answer[])
   }
 
+  #checked([requests = '']: readonly string[]): CheckedStatement {
+    const values = [requests, this.#statements.hasWritten ? this.channel : null]
+    return {
+      ...this.#applyBatchChecked,
+      values,
+      empty: () => void (values[0] = NO_REQUESTS),
+    }
+  }
+
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
-    const rows = await this.#query(this.#listLocks, [prefix, after, String(limit)], true)
+    const values = [prefix, after, String(limit)]
+    const statement = { name: undefined, text: this.#listLocks, values }
+    const rows = await this.#statements.send(
+      (limit) => this.#options.client.query(statement, limit),
+      {
+        repeatable: true,
+      },
+    )
     return rows.map((row) => row['name'] as string)
   }
 
@@ -85,17 +109,15 @@ export class PostgresDatabase implements Database {
   async close(): Promise<void> {
     await this.unlisten().catch(() => undefined) // the connection is gone already
   }
+}
 
-  #query(
-    text: string,
-    values: string[],
-    repeatable: boolean,
-    name?: string,
-  ): Promise<readonly Row[]> {
-    const statement = { name, text, values }
-    return this.#statements.send(
-      (limit) => this.#options.client.query(statement, limit),
-      repeatable,
-    )
-  }
+interface NamedText {
+  readonly name: string
+  readonly text: string
+}
+
+/** Names a statement by its text, so that a name means the same on each connection. */
+function named(text: string): NamedText {
+  const digest = createHash('sha256').update(text).digest('hex')
+  return { name: `holdfast_${digest.slice(0, 32)}`, text }
 }

@@ -3,12 +3,15 @@ import type { LockError } from '../../errors.js'
 import {
   BROKEN_RULE,
   explainFailure,
+  NO_HISTORY,
   oneOf,
   reasonOf,
   ruleFailures,
   startsWith,
   type FailureKind,
 } from '../sql/failures.js'
+import type { ServerHistory } from '../sql/statements.js'
+import { CERTIFICATE_ADVICE, isCertificateError } from '../../store/tls-errors.js'
 
 /** A serialization failure and a deadlock: the server rolled the statement back. */
 const RETRIABLE = new Set(['40001', '40P01'])
@@ -16,6 +19,9 @@ const RETRIABLE = new Set(['40001', '40P01'])
 const UNMIGRATED = new Set(['3F000', '42P01', '42883'])
 /** How the batch function of an earlier version refuses a verb that it does not know. */
 const UNKNOWN_VERB = /^the request \S+ has no answer$/
+const READ_ONLY = '25006'
+/** A COMMIT that a transaction does not admit, and any statement in a transaction that failed. */
+const INSIDE_TRANSACTION = ['2D000', '25P02']
 /** A session that an operator or a crash ended, by codes of the server, system or `postgres`. */
 const CUT_OFF = new Set(['57P01', '57P02', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED'])
 
@@ -24,6 +30,11 @@ export function codeOf(error: unknown): string {
   const code =
     typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''
+}
+
+/** Whether the server refused since the connection is inside of a transaction. */
+export function isInsideTransaction(error: unknown): boolean {
+  return INSIDE_TRANSACTION.includes(codeOf(error))
 }
 
 export function isRetriable(error: unknown): boolean {
@@ -37,6 +48,11 @@ export function isCutOff(error: unknown): boolean {
     error instanceof Error &&
     /^Connection terminated unexpectedly$|is not queryable$/.test(error.message)
   )
+}
+
+/** Whether the server takes no writes: it is a replica, or its transactions are read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY
 }
 
 export function isUnmigrated(error: unknown): boolean {
@@ -69,6 +85,11 @@ function stateOf(error: unknown): string {
 /** Codes of a server have five characters and a digit. Codes of the system have no digit. */
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
 
+/** What `pg` says without a code: it has no password, and the server asks for one. */
+const NO_PASSWORD = /^SASL: .*password must be a/
+/** What `pg` says of a server without TLS. */
+const NO_TLS = /^The server does not support SSL connections/
+
 const FAILED = 'PostgreSQL failed'
 
 /** What no schema decides: the isolation, the server and the way to it. */
@@ -88,10 +109,19 @@ const SERVER_FAILURES: readonly FailureKind[] = [
     advice: 'Create the database, or correct its name in the connection.',
   },
   {
-    match: oneOf('25006'),
+    match: oneOf(READ_ONLY),
     code: 'STORE_CONFIG',
+    passesOnce: 'written',
     what: FAILED,
-    advice: 'The server is a read-only replica. Connect to the primary.',
+    advice:
+      'Either the server is a replica: connect to the primary. Or default_transaction_read_only is ' +
+      'on for the server, the database, the user or this pool.',
+  },
+  {
+    match: oneOf(...INSIDE_TRANSACTION),
+    code: 'STORE_CONFIG',
+    what: 'The connection is inside of a transaction of the program, which could undo a grant',
+    advice: 'End each transaction before its connection returns to the pool.',
   },
   {
     match: oneOf('57P03'),
@@ -104,6 +134,20 @@ const SERVER_FAILURES: readonly FailureKind[] = [
     code: 'STORE_UNAVAILABLE',
     what: FAILED,
     advice: 'The server has no free connection. Make the pools smaller, or raise max_connections.',
+  },
+  {
+    match: (_code, _reason, error) => isCertificateError(error),
+    code: 'STORE_AUTH',
+    passesOnce: 'answered',
+    what: 'The certificate of PostgreSQL was not accepted',
+    advice: `${CERTIFICATE_ADVICE} In a URL that is sslrootcert=FILE.`,
+  },
+  {
+    match: (_code, reason) => NO_TLS.test(reason),
+    code: 'STORE_CONFIG',
+    passesOnce: 'answered',
+    what: FAILED,
+    advice: 'Enable TLS in the server, or connect without it.',
   },
   {
     match: (code) => !SQLSTATE.test(code) || code.startsWith('08'),
@@ -126,8 +170,9 @@ function kindsOf(schema: string): readonly FailureKind[] {
     },
     ...ruleFailures(`the schema "${schema}"`),
     {
-      match: startsWith('28'),
+      match: (code, reason) => code.startsWith('28') || NO_PASSWORD.test(reason),
       code: 'STORE_AUTH',
+      passesOnce: 'answered',
       what: 'PostgreSQL refused the connection',
       advice: 'Check user, password and pg_hba.conf.',
     },
@@ -136,7 +181,7 @@ function kindsOf(schema: string): readonly FailureKind[] {
       code: 'STORE_AUTH',
       what: 'PostgreSQL refused',
       advice:
-        `Grant this user USAGE on the schema "${schema}", EXECUTE on its functions, and SELECT, ` +
+        `Grant this user USAGE on the schema "${schema}", EXECUTE on its routines, and SELECT, ` +
         'INSERT, UPDATE and DELETE on its tables.',
     },
     {
@@ -151,6 +196,10 @@ function kindsOf(schema: string): readonly FailureKind[] {
 }
 
 /** Returns a typed error that says what happened and what to do. */
-export function explain(error: unknown, schema: string): LockError {
-  return explainFailure({ error, code: stateOf(error), store: 'postgres' }, kindsOf(schema))
+export function explain(
+  error: unknown,
+  schema: string,
+  has: ServerHistory = NO_HISTORY,
+): LockError {
+  return explainFailure({ error, code: stateOf(error), store: 'postgres', has }, kindsOf(schema))
 }

@@ -4,7 +4,8 @@
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { closeWithin } from './close-within.js'
-import type { PgPool, PgStatement } from './pools.js'
+import { tooLate, type TimeLimit } from '../sql/statements.js'
+import type { LibraryStatement, PgPool } from './pools.js'
 
 export interface ListenEvents {
   onNotify(payload: string): void
@@ -15,7 +16,7 @@ export interface ListenEvents {
 /** As much of a client of `pg` as is used. */
 interface PgConnection {
   connect(): Promise<unknown>
-  query(statement: PgStatement | string): Promise<{ rows: unknown[] }>
+  query(statement: LibraryStatement | string): Promise<{ rows: unknown[] }>
   end(): Promise<void>
   unref(): void
   on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
@@ -47,9 +48,16 @@ export class OwnConnection {
     this.#pool = pool
   }
 
-  async query(statement: PgStatement | string): Promise<{ rows: unknown[] }> {
+  /** @param limit a statement that was not sent by then is not sent */
+  async query(
+    statement: LibraryStatement | string,
+    limit?: TimeLimit,
+  ): Promise<{ rows: unknown[] }> {
     const connection = await this.#open()
-    return this.#inOrder(() => connection.query(statement))
+    return this.#inOrder(() => {
+      if (limit?.over === true) throw tooLate()
+      return connection.query(statement)
+    })
   }
 
   /** Sends one statement after the other, since the library will drop its own queue. */
@@ -63,6 +71,11 @@ export class OwnConnection {
   async listen(channel: string, events: ListenEvents): Promise<void> {
     await this.query(`listen "${channel}"`)
     this.#events = events
+  }
+
+  /** Ends the connection as if it were lost. */
+  leave(): void {
+    if (this.#current) this.#lost(this.#current)
   }
 
   async close(): Promise<void> {

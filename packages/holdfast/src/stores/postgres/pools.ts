@@ -7,10 +7,21 @@
 export type Row = Readonly<Record<string, unknown>>
 
 /** A statement with values, which is prepared once for each connection when it has a name. */
-export interface PgStatement {
+export interface LibraryStatement {
   readonly name: string | undefined
   readonly text: string
-  readonly values: string[]
+  readonly values: (string | null)[]
+}
+
+export interface PgStatement extends LibraryStatement {
+  /** The same statement, which the server refuses inside of a transaction. */
+  readonly checked?: CheckedStatement
+}
+
+/** Costs a tenth more than the statement that needs no check. */
+export interface CheckedStatement extends LibraryStatement {
+  /** Makes the statement, if it was not sent yet, one that does nothing. */
+  readonly empty: () => void
 }
 
 /** As much of a pool of `pg` as is used. */

@@ -50,10 +50,9 @@ export class WakeUpListener {
       if (reconnected) events.onHint()
       else if (this.#events) void this.#reconnect(this.#events, 0)
     }
-    await this.#statements.send(
-      () => this.#client.listen(this.#channel, { onNotify, onLost }),
-      false,
-    )
+    await this.#statements.send(() => this.#client.listen(this.#channel, { onNotify, onLost }), {
+      repeatable: false,
+    })
     // The last waiter may have gone while the connection was opened.
     if (!this.#events) await this.#client.closeListener()
   }
@@ -81,7 +80,9 @@ export class WakeUpListener {
     const heard = settlesWithin(probed, PROBE_MS, { background: true })
     const text = 'select pg_notify($1::text, $2::text)'
     const statement = { name: undefined, text, values: [this.#channel, ''] }
-    await this.#statements.send((limit) => this.#client.query(statement, limit), true)
+    await this.#statements.send((limit) => this.#client.query(statement, limit), {
+      repeatable: true,
+    })
     if (await heard) return
     throw new StoreUnavailableError(
       'NOTIFY does not reach the connection that listens. A pooler in transaction mode seems to be in ' +

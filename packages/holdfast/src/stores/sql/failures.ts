@@ -6,6 +6,7 @@ import {
   type LockError,
   type UnavailableCode,
 } from '../../errors.js'
+import type { ServerHistory } from './statements.js'
 import { UPDATE_ADVICE } from '../../store/errors.js'
 
 /** The SQLSTATE with which the rule in the database reports a newer format of its tables. */
@@ -15,9 +16,11 @@ export const BROKEN_RULE = 'HF003'
 
 /** One kind of failure. The first kind of a table that matches decides. */
 export interface FailureKind {
-  /** Whether a failure is of this kind, by its code and the server's words. */
-  readonly match: (code: string, reason: string) => boolean
+  /** Whether a failure is of this kind, by its code, the server's words, or the error itself. */
+  readonly match: (code: string, reason: string, error: unknown) => boolean
   readonly code: UnavailableCode | 'LOCK_USAGE'
+  /** What shows that the settings are right: the failure then passes, and waits go on. */
+  readonly passesOnce?: keyof ServerHistory
   /** What happened. The server's words follow it. */
   readonly what: string
   /** What to do, as a sentence. */
@@ -29,7 +32,11 @@ export interface Failure {
   readonly error: unknown
   readonly code: string
   readonly store: string
+  readonly has: ServerHistory
 }
+
+/** Of a call that is the first one, or whose settings may always be wrong. */
+export const NO_HISTORY: ServerHistory = { answered: false, written: false }
 
 /** Returns a match for failures with one of these codes. */
 export function oneOf(...codes: readonly string[]): FailureKind['match'] {
@@ -67,15 +74,17 @@ export function reasonOf(error: unknown, code: string): string {
 
 /** Returns a failure as a typed error that says what happened and what to do. */
 export function explainFailure(
-  { error, code, store }: Failure,
+  { error, code, store, has }: Failure,
   kinds: readonly FailureKind[],
 ): LockError {
   if (isLockError(error)) return error
   const reason = reasonOf(error, code)
-  const kind = kinds.find(({ match }) => match(code, reason))
+  const kind = kinds.find(({ match }) => match(code, reason, error))
   const what = kind?.what ?? 'The database failed'
   const text = `${what}: ${reason}.${kind?.advice === undefined ? '' : ` ${kind.advice}`}`
   const details = { store, cause: error }
   if (kind?.code === 'LOCK_USAGE') return new LockUsageError(text, details)
-  return new StoreUnavailableError(text, { ...details, code: kind?.code ?? 'STORE_UNAVAILABLE' })
+  const passes = kind?.passesOnce !== undefined && has[kind.passesOnce]
+  const unavailable = kind === undefined || passes ? 'STORE_UNAVAILABLE' : kind.code
+  return new StoreUnavailableError(text, { ...details, code: unavailable })
 }

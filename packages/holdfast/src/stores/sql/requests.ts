@@ -49,6 +49,11 @@ export function areRepeatable(requests: readonly Request[]): boolean {
   return requests.every(({ verb }) => REPEATABLE.has(verb))
 }
 
+/** Whether one of them succeeds only on a server that takes writes. */
+export function areWrites(requests: readonly Request[]): boolean {
+  return requests.some(({ verb }) => verb !== 'inspect')
+}
+
 /** The answer to one request. Its properties depend on the verb. Numbers may come as text. */
 export type Answer = Readonly<Record<string, unknown>>
 

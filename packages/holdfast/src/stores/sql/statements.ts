@@ -27,8 +27,27 @@ export interface StatementOptions {
   isCutOff(error: unknown): boolean
   /** Whether the tables or routines are missing. */
   isUnmigrated(error: unknown): boolean
+  /** Whether the server takes no writes. Nothing was done, and the connection was left. */
+  isReadOnly(error: unknown): boolean
   /** Returns a typed error that says what happened and what to do. */
-  explain(error: unknown): LockError
+  explain(error: unknown, has: ServerHistory): LockError
+  /** Called when a write succeeds again: other connections may still lead to the earlier server. */
+  onMoved(): void
+}
+
+/** What distinguishes a wrong setting from a state that passes. */
+export interface ServerHistory {
+  /** Whether a statement of this store has succeeded. Its user, password and certificate worked. */
+  readonly answered: boolean
+  /** Whether a write of this store has succeeded. */
+  readonly written: boolean
+}
+
+export interface SendOptions {
+  /** Whether the statement may run twice, as when its connection ended before the answer came. */
+  readonly repeatable: boolean
+  /** Whether the statement succeeds only on a server that takes writes. Default false. */
+  readonly writes?: boolean
 }
 
 /** The time limit of one statement. */
@@ -50,9 +69,8 @@ export function tooLate(): Error {
 /** Sends a statement once. */
 type Send<T> = (limit: TimeLimit) => Promise<T>
 
-interface Task<T> {
+interface Task<T> extends SendOptions {
   readonly send: Send<T>
-  readonly repeatable: boolean
   resolve(value: T): void
   reject(error: unknown): void
 }
@@ -61,19 +79,24 @@ export class Statements {
   readonly #options: StatementOptions
   readonly #timeouts: RequestTimeouts
   #migration: Promise<void> | undefined
+  #answered = false
+  #written = false
+  /** Whether the server took no writes since the last one that succeeded. */
+  #refusedWrites = false
 
   constructor(options: StatementOptions) {
     this.#options = options
     this.#timeouts = new RequestTimeouts(systemClock, options.requestTimeoutMs)
   }
 
-  /**
-   * Resolves to the result of a statement. Rejects with a `LockError`.
-   * @param repeatable whether the statement may run twice, as when its connection ended before the
-   * answer came
-   */
-  send<T>(send: Send<T>, repeatable: boolean): Promise<T> {
-    return new Promise((resolve, reject) => this.#try({ send, repeatable, resolve, reject }, 1))
+  /** Whether a write has succeeded. */
+  get hasWritten(): boolean {
+    return this.#written
+  }
+
+  /** Resolves to the result of a statement. Rejects with a `LockError`. */
+  send<T>(send: Send<T>, options: SendOptions): Promise<T> {
+    return new Promise((resolve, reject) => this.#try({ send, ...options, resolve, reject }, 1))
   }
 
   /** Uses callbacks: most of a client's time for a lock of a database passes here. */
@@ -86,6 +109,8 @@ export class Statements {
     })
     task.send(limit).then(
       (value) => {
+        if (task.writes === true) this.#noteWrite()
+        this.#answered = true
         if (this.#timeouts.end(timeout)) task.resolve(value)
       },
       (error: unknown) => {
@@ -101,15 +126,30 @@ export class Statements {
   /** Resolves when the statement may be sent again. Rejects with the error as a `LockError`. */
   async #recover(error: unknown, tries: number, repeatable: boolean): Promise<void> {
     const options = this.#options
-    if (tries >= MAX_TRIES) throw options.explain(error)
+    if (tries >= MAX_TRIES) throw this.#explain(error)
     if (options.isRetriable(error)) return
+    if (options.isReadOnly(error) && this.#written) {
+      this.#refusedWrites = true
+      return
+    }
     // The library reports connections that ended together one after the other. The pool has to
     // learn of all of them before it lends the next one.
     if (repeatable && options.isCutOff(error)) await nextTick()
     else if (options.isUnmigrated(error) && options.migrate) await this.#migrate(options.migrate)
     // A migration of another process may be replacing the routine at this moment.
     else if (options.isUnmigrated(error) && repeatable && tries === 1) await pause(REPLACEMENT_MS)
-    else throw options.explain(error)
+    else throw this.#explain(error)
+  }
+
+  #explain(error: unknown): LockError {
+    return this.#options.explain(error, { answered: this.#answered, written: this.#written })
+  }
+
+  #noteWrite(): void {
+    this.#written = true
+    if (!this.#refusedWrites) return
+    this.#refusedWrites = false
+    this.#options.onMoved()
   }
 
   async #migrate(migrate: () => Promise<void>): Promise<void> {
@@ -117,7 +157,7 @@ export class Statements {
     try {
       await this.#migration
     } catch (error) {
-      throw this.#options.explain(error)
+      throw this.#explain(error)
     } finally {
       this.#migration = undefined
     }

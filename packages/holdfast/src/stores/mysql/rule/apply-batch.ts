@@ -1,5 +1,10 @@
 /** Batches of requests: the procedure that clients call, and the general path of each request. */
-import { COMMIT, ROLLBACK } from './commit-and-rollback.js'
+import {
+  COMMIT,
+  ON_OPEN_TRANSACTION,
+  REFUSE_OPEN_TRANSACTION,
+  ROLLBACK,
+} from './commit-and-rollback.js'
 
 /**
  * Applies requests in their order, on locks whose rows are locked: all of them, or those at the
@@ -75,10 +80,10 @@ begin
   declare v_late boolean default false;
   declare v_index, v_locked int default 0;
   declare v_count int default json_length(a_names);
+  ${ON_OPEN_TRANSACTION};
   declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
 
-  -- Without autocommit the session is in a transaction already, on a level of its own.
-  ${COMMIT};
+  ${REFUSE_OPEN_TRANSACTION};
   if a_apart then
     set transaction isolation level read committed;
     start transaction;

@@ -1,6 +1,11 @@
 /** The fast path for a single request. */
 import { SOLE_COLUMNS } from './apply-fast.js'
-import { COMMIT, ROLLBACK } from './commit-and-rollback.js'
+import {
+  COMMIT,
+  ON_OPEN_TRANSACTION,
+  REFUSE_OPEN_TRANSACTION,
+  ROLLBACK,
+} from './commit-and-rollback.js'
 
 const IS_SOLE_HOLDER = 'name = a_name and not listed and sole_id = a_id and sole_expires_us > v_now'
 
@@ -22,10 +27,9 @@ begin
   declare v_until bigint default v_now + round(a_ttl_ms * 1000);
   declare v_token bigint default 0;
   declare v_served boolean;
+  ${ON_OPEN_TRANSACTION};
   declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
-  -- Without autocommit the session is in a transaction already, on a level of its own.
-  ${COMMIT};
-  set transaction isolation level read committed;
+  ${REFUSE_OPEN_TRANSACTION};
   start transaction;
   case a_verb
     when 'attempt' then

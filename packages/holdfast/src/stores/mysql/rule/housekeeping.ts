@@ -1,5 +1,10 @@
 /** Wake-ups, the deletion of expired tombstones, and the list of locks in use. */
-import { COMMIT, ROLLBACK } from './commit-and-rollback.js'
+import {
+  COMMIT,
+  ON_OPEN_TRANSACTION,
+  REFUSE_OPEN_TRANSACTION,
+  ROLLBACK,
+} from './commit-and-rollback.js'
 
 /**
  * Wakes clients. Each client sleeps in a statement that contains its channel, and this procedure
@@ -52,14 +57,16 @@ create procedure if not exists holdfast_list_locks_v1(
 )
 reads sql data sql security invoker
 begin
+  ${ON_OPEN_TRANSACTION};
   declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
-  -- Without autocommit the session would read an old snapshot, and leave a transaction open.
-  ${COMMIT};
+  -- In a transaction the list would come from its snapshot.
+  ${REFUSE_OPEN_TRANSACTION};
   select hex(name) as name from (
     select name from holdfast_locks where sole_expires_us > 0 union
     select name from holdfast_holders union select name from holdfast_waiters
   ) used
    where name >= a_prefix and name > a_after and left(name, length(a_prefix)) = a_prefix
    order by used.name limit a_limit;
+  -- Without autocommit the list has begun a transaction.
   ${COMMIT};
 end`

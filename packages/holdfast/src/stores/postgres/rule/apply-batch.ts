@@ -119,3 +119,30 @@ begin
 end
 $apply_batch$;
 `
+
+/**
+ * Applies a batch in a transaction of its own. Inside of a transaction COMMIT fails with `2D000`,
+ * and nothing was done. Clients call this where they cannot see whether a program left a connection
+ * of the pool inside its transaction: the program could undo a grant there.
+ *
+ * A client that has written before passes its channel. If the server takes no writes any more, this
+ * connection leads to a server that another one has replaced. A client of `postgres` cannot end a
+ * connection, so the procedure ends it, and the one that listens on the channel.
+ */
+export const APPLY_BATCH_IN_OWN_TRANSACTION = /* sql */ `
+create or replace procedure holdfast.apply_batch_in_own_transaction_v1(
+  a_requests text, a_channel text, inout answers text
+)
+language plpgsql as $apply_batch_in_own_transaction$
+begin
+  commit;
+  if a_channel is not null
+     and pg_catalog.current_setting('transaction_read_only') operator(pg_catalog.=) 'on' then
+    perform pg_catalog.pg_terminate_backend(a.pid) from pg_catalog.pg_stat_activity a
+     where a.query operator(pg_catalog.=) pg_catalog.format('listen "%s"', a_channel);
+    perform pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid());
+  end if;
+  answers := holdfast.apply_batch_v1(a_requests::pg_catalog.jsonb)::pg_catalog.text;
+end
+$apply_batch_in_own_transaction$;
+`

@@ -12,7 +12,7 @@
  * The number in a name is its version. A change of what a function means gets the next number, so
  * clients of two versions can share the tables during an upgrade.
  */
-import { APPLY_BATCH } from './apply-batch.js'
+import { APPLY_BATCH, APPLY_BATCH_IN_OWN_TRANSACTION } from './apply-batch.js'
 import { APPLY_FAST } from './apply-fast.js'
 import {
   ADD_TOMBSTONE,
@@ -42,5 +42,6 @@ export const RULE = [
   INSPECT,
   APPLY_FAST,
   APPLY_BATCH,
+  APPLY_BATCH_IN_OWN_TRANSACTION,
   PURGE_LOCKS,
 ].join('')

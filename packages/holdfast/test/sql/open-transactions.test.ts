@@ -1,0 +1,162 @@
+/**
+ * Connections that a program returned to its pool inside of a transaction. The program may undo
+ * what happens there, so no lock may be granted on them, and nothing of the program is committed.
+ */
+import { createLocks, type Locks } from 'holdfast'
+import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import type { Store } from 'holdfast/store'
+import { createPool } from 'mysql2/promise'
+import { Client, Pool, type PoolClient } from 'pg'
+import postgres from 'postgres'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startMysql } from '@holdfast/servers/mysql'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { after } from '../../../../test/support/after.js'
+
+function locksOf(store: Store): Locks {
+  const locks = createLocks(store)
+  after(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+/** Returns clients that were left inside of a transaction. */
+async function leave(pool: Pool, count: number): Promise<PoolClient[]> {
+  const clients = await Promise.all(Array.from({ length: count }, () => pool.connect()))
+  for (const client of clients) await client.query('begin')
+  for (const client of clients) client.release()
+  return clients
+}
+
+describe('PostgreSQL', async () => {
+  const server = await startPostgres()
+  server.psql(postgresSchema())
+  server.psql('create table work (id integer)')
+  afterAll(() => server.remove())
+
+  function poolOf(max: number, library: typeof Client): Pool {
+    const pool = new Pool({ connectionString: server.url, max, Client: library })
+    pool.on('error', () => undefined)
+    after(() => pool.end())
+    return pool
+  }
+
+  const isFree = async (name: string): Promise<boolean> =>
+    (await locksOf(postgresStore({ pool: poolOf(2, Client) }))
+      .mutex(name)
+      .tryAcquire()) !== undefined
+  const rows = (): Promise<string> => server.ask('select count(*) from work')
+
+  /** As before the library showed the status. */
+  class EarlierClient extends Client {
+    getTransactionStatus = undefined
+  }
+
+  test.each([1, 3])('pg, %i of them: a grant stands, and the program goes on', async (count) => {
+    const pool = poolOf(count, Client)
+    const clients = await leave(pool, count)
+    const name = `pg ${count}`
+    const lease = await locksOf(postgresStore({ pool })).mutex(name).acquire({ waitMs: 5000 })
+    for (const client of clients) {
+      await client.query('insert into work values (1)')
+      await client.query('rollback')
+    }
+    expect(await isFree(name)).toBe(false)
+    expect(await lease.release()).toBe('released')
+    expect(pool.totalCount).toBe(count)
+    expect(await rows()).toBe('0')
+  })
+
+  test('an earlier pg: a grant stands', async () => {
+    const pool = poolOf(2, EarlierClient)
+    const [client] = await leave(pool, 2)
+    const locks = locksOf(postgresStore({ pool }))
+    for (const name of ['earlier', 'earlier again']) {
+      await locks.mutex(name).acquire({ waitMs: 5000 })
+      await client?.query('rollback').catch(() => undefined) // the connection was ended
+      expect(await isFree(name)).toBe(false)
+    }
+  })
+
+  const sqlOf = (max: number): postgres.Sql => {
+    const sql = postgres(server.url, { max, fetch_types: false, onnotice: () => undefined })
+    after(() => sql.end({ timeout: 1 }))
+    return sql
+  }
+
+  test.each([2, 4])('postgres, %i of them: a grant stands', async (max) => {
+    const sql = sqlOf(max)
+    await Promise.all(Array.from({ length: max }, () => sql.unsafe('select 1')))
+    const reserved: postgres.ReservedSql[] = []
+    for (let count = 0; count < max; count += 1) {
+      const one = await sql.reserve()
+      await one.unsafe('begin')
+      await one.unsafe('insert into work values (1)')
+      reserved.push(one)
+    }
+    for (const one of reserved) one.release()
+    const locks = locksOf(postgresStore({ pool: sql }))
+    const name = `postgres ${max}`
+    await locks.mutex(name).acquire({ waitMs: 5000 })
+    await Promise.all(reserved.map(() => sql.unsafe('rollback').then(undefined, () => undefined)))
+    expect(await isFree(name)).toBe(false)
+    expect(await rows()).toBe('0')
+  })
+
+  test('postgres with one connection, in the transaction of the caller: STORE_CONFIG', async () => {
+    const sql = sqlOf(1)
+    await sql.unsafe('begin')
+    const refused = locksOf(postgresStore({ pool: sql }))
+      .mutex('only')
+      .acquire({ waitMs: 5000 })
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    await expect(sql.unsafe('insert into work values (1)')).rejects.toMatchObject({ code: '25P02' })
+    await sql.unsafe('rollback')
+  })
+})
+
+describe('MySQL', async () => {
+  const server = await startMysql()
+  server.sql(mysqlSchema())
+  server.sql('create table work (id int) engine = InnoDB')
+  afterAll(() => server.remove())
+
+  const poolOf = (connectionLimit: number): ReturnType<typeof createPool> => {
+    const pool = createPool({ uri: server.url, connectionLimit })
+    after(() => pool.end())
+    return pool
+  }
+  const rows = (): Promise<string> => server.ask('select count(*) from work')
+
+  test.each(['start transaction', 'set autocommit = 0'])(
+    '%s: nothing of the program is committed',
+    async (begin) => {
+      const pool = poolOf(2)
+      for (const verb of ['tryAcquire', 'release', 'inspect'] as const) {
+        const locks = locksOf(mysqlStore({ pool }))
+        const lock = locks.mutex(`${begin} ${verb}`)
+        const held = verb === 'release' ? await lock.acquire() : undefined
+        const connection = await pool.getConnection()
+        await connection.query(begin)
+        await connection.query('insert into work values (1)')
+        connection.release()
+        if (verb === 'tryAcquire') expect((await lock.tryAcquire())?.held).toBe(true)
+        if (verb === 'release') expect(await held?.release()).toBe('released')
+        if (verb === 'inspect') expect(await locks.inspect({ prefix: 'none' })).toEqual([])
+        await connection.query('rollback').catch(() => undefined) // the connection was ended
+        expect(await rows()).toBe('0')
+      }
+    },
+  )
+
+  test('the only connection, in the transaction of the caller: STORE_CONFIG', async () => {
+    const pool = poolOf(1)
+    await pool.query('start transaction')
+    await pool.query('insert into work values (1)')
+    const refused = locksOf(mysqlStore({ pool })).mutex('only').tryAcquire()
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    await pool.query('commit')
+    expect(await rows()).toBe('1')
+    await pool.query('delete from work')
+  })
+})
