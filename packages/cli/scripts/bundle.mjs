@@ -35,7 +35,7 @@ await build({
 
 /** Files of rare calls that a run never makes. */
 const NEVER_CALLED =
-  /\/(at-least|detector|election-candidate|export-and-adopt|follow-capacity|lease-terms|load-once|look-up|multi-acquirer|observe|store-calls|transaction)\.js$/
+  /\/(at-least|election-candidate|export-and-adopt|follow-capacity|lease-terms|load-once|look-up|multi-acquirer|observe|store-calls|transaction)\.js$/
 
 /** Leaves these files out where they are imported with the first such call. */
 const withoutRareCalls = {

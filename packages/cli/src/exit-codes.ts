@@ -34,6 +34,7 @@ export const ERROR_EXITS = {
   SYSTEM: EXIT.system,
   LOCK_LOST: EXIT.lockLost,
   LOCK_TIMEOUT: EXIT.busy,
+  DEADLOCK: EXIT.busy,
   STORE_AUTH: EXIT.auth,
   CONFIG: EXIT.config,
   STORE_CONFIG: EXIT.config,

@@ -18,7 +18,7 @@ export interface Failure {
  */
 const CODES: Readonly<Record<LockErrorCode, ErrorCode>> = {
   LOCK_TIMEOUT: 'LOCK_TIMEOUT',
-  DEADLOCK: 'INTERNAL',
+  DEADLOCK: 'DEADLOCK',
   LOCK_LOST: 'LOCK_LOST',
   LEASE_AT_RISK: 'INTERNAL',
   LOCK_USAGE: 'USAGE',

@@ -23,6 +23,7 @@ export async function explainFailure(
 ): Promise<unknown> {
   const { code } = cause as { code?: unknown }
   if (code === 'LOCK_MISMATCH') return mismatch(cause, locks, settings)
+  if (code === 'DEADLOCK') return deadlock(cause as Error)
   if (code !== 'LOCK_TIMEOUT') return cause
   const { name, waitMs } = settings
   // The time is over, and another request would only take longer.
@@ -34,6 +35,13 @@ export async function explainFailure(
   } catch (error) {
     return contact.failure ?? error
   }
+}
+
+/** The library advises programs, which can take several locks together. */
+function deadlock(cause: Error): CliError {
+  const cycle = cause.message.replace(/ Take these locks .*$/, '')
+  const advice = 'Start runs inside of runs in the same order of locks in all jobs.'
+  return new CliError(`${cycle} ${advice}`, 'DEADLOCK', { cause })
 }
 
 /** The library names kinds and capacities; this names the options that differ. */

@@ -19,6 +19,7 @@ import type { LockSettings, RunSettings } from './settings.js'
 import type { LockStatus, RunStatus } from './status.js'
 import { keepLock } from './keep-lock.js'
 import { StoreContact } from './store-contact.js'
+import { waitUnderHeld } from './under-held.js'
 import { refuseToWaitForOneself, reportWait } from './waiting.js'
 
 export interface LockContext extends Departure {
@@ -82,10 +83,10 @@ async function takeLock(
   try {
     await unlessAborted(ended, () => refuseToWaitForOneself(locks, settings.name, process.env))
     const { name, sharing, waitMs } = settings
-    const lease = await lockOf(locks, name, sharing).acquire({
-      waitMs,
-      signal: ended,
-    })
+    const lock = lockOf(locks, name, sharing)
+    const lease = await waitUnderHeld(locks, process.env, () =>
+      lock.acquire({ waitMs, signal: ended }),
+    )
     contact.close()
     status.claimId = lease.claimId
     status.token = lease.token?.toString() ?? null

@@ -7,6 +7,7 @@ import { startMysql } from '@holdfast/servers/mysql'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { shownUrl } from '../../../holdfast/dist/url/index.js'
 import { Box } from '../support/holdfast.js'
+import { expectOneToEnd } from '../support/nested-runs.js'
 import { listenInSilence } from '../support/silent-server.js'
 
 const [postgres, mysql] = await Promise.all([startPostgres(), startMysql()])
@@ -44,6 +45,10 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
       expect(await json.code()).toBe(0)
       expect(JSON.parse(json.stdout)).toEqual({ schemaVersion: 1, store: shownUrl(url), ...answer })
     }
+  })
+
+  test('ends one of two runs inside of runs that wait for each other', async () => {
+    await expectOneToEnd(new Box(), env)
   })
 
   test('runs commands one at a time, shows who holds, and finds nothing wrong', async () => {

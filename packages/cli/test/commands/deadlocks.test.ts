@@ -4,6 +4,7 @@ import { embeddedStore } from 'holdfast/embedded'
 import { afterEach, expect, test } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
 import { Box } from '../support/holdfast.js'
+import { expectOneToEnd } from '../support/nested-runs.js'
 
 const opened: Locks[] = []
 
@@ -81,4 +82,8 @@ test('a real deadlock of two clients is over within three seconds', async () => 
   ])
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   expect(await box.holdfast(['deadlocks']).code()).toBe(0)
+})
+
+test('one of two runs inside of runs ends that wait for each other', async () => {
+  await expectOneToEnd(new Box())
 })

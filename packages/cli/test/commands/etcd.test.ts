@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { Box } from '../support/holdfast.js'
+import { expectOneToEnd } from '../support/nested-runs.js'
 import { runOver, type StoreEnv } from '../support/run-over.js'
 import { listenInSilence } from '../support/silent-server.js'
 import { eventually } from '@holdfast/servers/eventually'
@@ -16,6 +17,10 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 runOver('etcd', () => env)
+
+it('ends one of two runs inside of runs that wait for each other', async () => {
+  await expectOneToEnd(new Box(), env)
+})
 
 describe('bad luck with etcd', () => {
   it('says what is wrong when etcd is not there', async () => {

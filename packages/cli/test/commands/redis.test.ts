@@ -12,6 +12,7 @@ import { freePorts } from '@holdfast/servers/ports'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import { isFull } from '../../../../test/support/plan.js'
 import { Box, type Inspected } from '../support/holdfast.js'
+import { expectOneToEnd } from '../support/nested-runs.js'
 import { Program, type ProgramOptions } from '../support/program.js'
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
@@ -90,6 +91,10 @@ describe.each([
     expect(await next.code()).toBe(42)
     expect(BigInt(next.stdout.trim())).toBeGreaterThan(token)
     expect(await box.inspect(lock)).toBeNull()
+  })
+
+  it('ends one of two runs inside of runs that wait for each other', async () => {
+    await expectOneToEnd(project())
   })
 
   it('ends one claim, and all grants of a lock', async () => {

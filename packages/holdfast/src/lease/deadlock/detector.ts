@@ -203,7 +203,7 @@ export class DeadlockDetector {
     const changes: { lease: OuterLease; text: string; renewal: Renewal }[] = []
     for (const [lease, waits] of notes) {
       const text = JSON.stringify(waits.slice(0, MOST_NOTES))
-      if (this.#shown.get(lease) === text) continue
+      if (this.#shown.get(lease) === text && lease.isRenewedElsewhere !== true) continue
       const renewal = lease.noteWaits(waits.slice(0, MOST_NOTES))
       if (renewal) changes.push({ lease, text, renewal })
       else this.#shown.delete(lease)

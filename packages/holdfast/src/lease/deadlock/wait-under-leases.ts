@@ -12,6 +12,11 @@ export interface OuterLease {
   /** The store that granted it. */
   readonly store: object
   /**
+   * Another process renews it, and its renewals take the notes of this one away. So each round of
+   * the search shows them again.
+   */
+  readonly isRenewedElsewhere?: boolean
+  /**
    * Shows what the work under it waits for, from the next renewal on. Returns the request that
    * shows it at once; undefined when the lease is over.
    */

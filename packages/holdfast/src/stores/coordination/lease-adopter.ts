@@ -56,12 +56,12 @@ export class LeaseAdopter<S extends ServiceSession> {
 
   /**
    * Renews a detached entry, which no client holds: it gets another session, unless it keeps its
-   * end.
+   * end. Any other entry only shows another owner.
    */
   async renewDetached({ lock, id, ttlMs, owner, keepsEnd }: Renewal): Promise<RenewResult> {
     const session = keepsEnd === true ? undefined : await this.#openDetached(ttlMs)
     const isIt = ({ entry, data }: ListedEntry): boolean =>
-      entry.id === id && data.detached === true
+      entry.id === id && (data.detached === true || keepsEnd === true)
     const show = (data: EntryData): EntryData => ({ ...data, owner, ...(session && { ttlMs }) })
     const changed = await this.#change(lock, id, isIt, show, session)
     if (!('outcome' in changed)) return { outcome: 'renewed' }
