@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePorts, listens } from '@holdfast/servers/ports'
@@ -49,6 +50,38 @@ describe('a private server', () => {
     expect(await listens(port)).toBe(false)
   })
 
+  test.skipIf(process.platform !== 'linux')(
+    'ends with a process that is killed while it runs the server',
+    async () => {
+      const [port = 0] = await freePorts(1)
+      const service = import.meta.resolve('@holdfast/servers/service')
+      const ports = import.meta.resolve('@holdfast/servers/ports')
+      const runner = spawn(
+        process.execPath,
+        [
+          '--input-type=module',
+          '--eval',
+          `import { Service } from '${service}'
+           import { listens } from '${ports}'
+           const code = "require('node:net').createServer().listen(${port}, '127.0.0.1')"
+           const server = new Service({
+             name: 'a listener',
+             command: process.execPath,
+             args: ['-e', code],
+             ready: () => listens(${port}),
+           })
+           await server.start()
+           process.stdout.write('ready')`,
+        ],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      )
+      await once(runner.stdout, 'data')
+      expect(await listens(port)).toBe(true)
+      runner.kill('SIGKILL')
+      await expect.poll(() => listens(port)).toBe(false)
+    },
+  )
+
   test('stops even while it is stalled', async () => {
     const { service } = await listener()
     await service.start()
@@ -82,9 +115,9 @@ describe('a private server', () => {
       name: 'nothing',
       command: '/no/such/server',
       args: [],
-      ready: async () => true,
+      ready: async () => false,
     })
-    await expect(service.start()).rejects.toThrow('ENOENT')
+    await expect(service.start()).rejects.toThrow(/ENOENT|No such file/)
   })
 })
 

@@ -2,27 +2,17 @@
  * The command line: what it says to nonsense, what is missing, and that an interrupt leaves nothing
  * behind.
  */
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseHistory } from '@holdfast/conformance'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isFull } from '../support/plan.js'
-import { start, torture, type OtherUser } from './support/torture.js'
+import { start, torture, WITHOUT_RIGHTS } from './support/torture.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-test-'))
 
 const isRoot = process.getuid?.() === 0
-/** A user without rights, on every system. */
-const NO_RIGHTS_UID = 65_534
 /**
  * A server with its proxies; and what else is to be undone: a mount, and a network of the run's
  * own.
@@ -38,19 +28,6 @@ const interrupted: readonly (readonly [store: string, faults: string])[] = [
 ]
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Returns undefined where this user has no rights already. */
-function userWithoutRights(): OtherUser | undefined {
-  if (!isRoot) return undefined
-  // The home of root may hold this Node, and other users may not read there.
-  const node = join(folder, 'node-for-all')
-  if (!existsSync(node)) {
-    chmodSync(folder, 0o755)
-    copyFileSync(process.execPath, node)
-    chmodSync(node, 0o755)
-  }
-  return { uid: NO_RIGHTS_UID, node }
-}
 
 async function plan(seed: string): Promise<string> {
   return (await torture('--store', 'redis', '--seed', seed, '--faults', 'all', '--plan')).stdout
@@ -135,7 +112,7 @@ describe('the command', () => {
     ['etcd', 'leader-isolated'],
   ])('refuses a fault of %s that needs root without root: %s', async (store, fault) => {
     const args = ['--store', store, '--faults', fault, '--seconds', '1']
-    const { status, stderr, left } = await start(args, {}, userWithoutRights()).ended
+    const { status, stderr, left } = await start(args, {}, isRoot ? WITHOUT_RIGHTS : []).ended
     expect(stderr).toBe(
       `The fault ${fault} needs root. Run this as root, or leave it out of --faults.\n`,
     )

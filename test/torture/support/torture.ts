@@ -27,27 +27,30 @@ export interface Running {
   readonly ended: Promise<Ended>
 }
 
-/** Another user who runs the command. */
-export interface OtherUser {
-  readonly uid: number
-  /** A Node that this user may execute. */
-  readonly node: string
-}
+/**
+ * In front of a command that root runs as a user without rights. That user keeps one: to read
+ * files, since the repository and this Node may lie below root's home.
+ */
+export const WITHOUT_RIGHTS = [
+  'setpriv',
+  ...['--reuid', '65534', '--clear-groups'],
+  ...['--inh-caps', '+dac_read_search', '--ambient-caps', '+dac_read_search'],
+]
 
-/** @param user who runs it, if not our own: only root can choose */
+/** @param before a command that runs this one */
 export function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  user?: OtherUser,
+  before: readonly string[] = [],
 ): Running {
   // Short, since sockets live in it.
   const folder = mkdtempSync(join(tmpdir(), 'hft-'))
   // Databases run as users of their own, and write temporary files as well.
   chmodSync(folder, 0o1777)
-  const child = spawn(user?.node ?? process.execPath, [MAIN, ...args], {
+  const [program = '', ...programArgs] = [...before, process.execPath, MAIN, ...args]
+  const child = spawn(program, programArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: folder, ...env },
-    ...(user === undefined ? {} : { uid: user.uid, gid: user.uid }),
   })
   const printed = { stdout: '', stderr: '' }
   let heard: (() => void) | undefined

@@ -3,6 +3,7 @@
  * temporary folder (`folders.ts`), stopped by its pid.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from './eventually.js'
 import { removeFolders } from './folders.js'
@@ -53,6 +54,18 @@ process.on('exit', () => {
   removeFolders()
 })
 
+/** Of util-linux, which every Debian has. */
+const SETPRIV = '/usr/bin/setpriv'
+
+/**
+ * Lets the kernel kill the server when this process ends. A process that is killed, as a runner
+ * does to a hanging test file, ends without the handler above.
+ */
+function endingWithParent(command: string, args: readonly string[]): [string, string[]] {
+  if (!existsSync(SETPRIV)) return [command, [...args]]
+  return [SETPRIV, ['--pdeathsig', 'KILL', command, ...args]]
+}
+
 export class Service {
   readonly #command: ServiceCommand
   #child: ChildProcess | undefined
@@ -79,7 +92,7 @@ export class Service {
   /** Starts it and waits until it answers. Also starts it again after it was stopped or killed. */
   async start(): Promise<this> {
     const { name, command, args, env, uid, gid } = this.#command
-    const child = spawn(command, args, {
+    const child = spawn(...endingWithParent(command, args), {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
       ...(uid === undefined ? {} : { uid }),
