@@ -85,7 +85,7 @@ describe.each([
     const project = new Project(name, url())
     const run = project.holdfast(['doctor'])
     expect(await run.code(), run.stdout + run.stderr).toBe(0)
-    expect(run.stdout).toMatch(/ok +server +.*redis \d/)
+    expect(run.stdout).toMatch(/ok +server +.*(redis|valkey) \d/)
     expect(run.stdout).toMatch(/ok +tokens +grow/)
   })
 })
