@@ -20,7 +20,13 @@ function makeClient(): Client {
 }
 
 function makeGrant(client: Client, terms: Partial<typeof TERMS> = {}): Grant {
-  return new Grant(client.runtime.newClaim(TEMPLATE), { ...TERMS, ...terms }, true, 0)
+  return new Grant(
+    client.runtime.newClaim(TEMPLATE),
+    { ...TERMS, ...terms },
+    true,
+    0,
+    client.runtime.clockTrust,
+  )
 }
 
 /** @param rule a part of the rule that the error names */

@@ -7,6 +7,7 @@ import { LockLostError, LockUsageError, UnsupportedLockError } from '../../error
 import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
 import type { Adoption, AdoptResult, Claim, Granted, Store } from '../../store/contract.js'
+import type { ClockTrust } from '../grant/clock-trust.js'
 import { Grant } from '../grant/grant.js'
 import { coversTransaction } from './covering-leases.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'
@@ -136,7 +137,7 @@ export async function adoptHandle(
     runtime.waits.delete(place)
   }
   if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
-  const grant = grantOf(result, to, { sentMs, offsetMs }, renews)
+  const grant = grantOf(result, to, { sentMs, offsetMs }, renews, runtime.clockTrust)
   const nowMs = runtime.clock.monotonicMs()
   if (grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return grant
   // It ended on the way here, as after many tries.
@@ -178,8 +179,10 @@ function grantOf(
   claim: Claim,
   { sentMs, offsetMs }: { readonly sentMs: number; readonly offsetMs: number },
   renews: boolean,
+  trust: ClockTrust,
 ): Grant {
-  return new Grant(claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, renews, sentMs)
+  const terms = { token, tokens, ttlMs, baseMs: sentMs, offsetMs }
+  return new Grant(claim, terms, renews, sentMs, trust)
 }
 
 /**

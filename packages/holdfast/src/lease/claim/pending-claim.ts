@@ -24,7 +24,6 @@ import {
   type ClaimState,
 } from './claim-state.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
-import { clocksParted } from '../grant/deadline.js'
 import { channels } from '../runtime/events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from '../grant/grant.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
@@ -221,11 +220,12 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     const { runtime } = this.services
     const nowMs = runtime.clock.monotonicMs()
     const offsetMs = runtime.clockOffsetMs(nowMs)
-    const grant = new Grant(this.claim, terms, this.terms.renews, nowMs)
+    const grant = new Grant(this.claim, terms, this.terms.renews, nowMs, runtime.clockTrust)
     if (grant.deadlineMs <= nowMs) {
       // It ended on the way here.
       this.giveUpClaim()
-    } else if (clocksParted(offsetMs, terms.offsetMs, terms.ttlMs)) {
+    } else if (grant.clocksDisagree(nowMs, offsetMs)) {
+      runtime.clockTrust.noteAnswer(true, nowMs, offsetMs)
       const evidence = evidenceOf(this.state)
       const silentMs = 'silentMs' in evidence ? evidence.silentMs : 0
       this.state = { name: 'in-doubt', silentMs }

@@ -52,5 +52,6 @@ export function startClaim(
   }
   if (channels.attempted.hasSubscribers) announceAnswer(runtime, sent, answer)
   const { token, tokens, ttlMs } = answer
-  return new Grant(claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
+  const granted = { token, tokens, ttlMs, baseMs: sentMs, offsetMs }
+  return new Grant(claim, granted, terms.renews, sentMs, runtime.clockTrust)
 }

@@ -9,7 +9,8 @@ import type { Place } from '../../collections/linked-set.js'
 import type { LockLostError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, Owner, Renewal, WaitNote } from '../../store/contract.js'
-import { clocksParted, deadlineFrom } from './deadline.js'
+import type { ClockTrust } from './clock-trust.js'
+import { deadlineFrom, marginMs } from './deadline.js'
 import type { LaneMember, RenewalLane } from './renewal-lane.js'
 
 /** What the store answered, and the moment from which it counts. */
@@ -109,14 +110,16 @@ export class Grant implements LaneMember<Grant> {
   next: Grant | undefined
   unanswered: Place<Grant> | undefined
   retryAtMs = Infinity
+  sentMs = -Infinity
   openRenewals = 0
   isAtRisk = false
   /** The TTL that a holder chose with `renew`. */
   ownTtl: OwnTtl | undefined
   #offsetMs: number
+  readonly #trust: ClockTrust
 
   /** @param renews whether it is renewed for as long as it is held */
-  constructor(claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number) {
+  constructor(claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number, trust: ClockTrust) {
     invariant(terms.tokens >= 1, 'a grant has at least one token', claim.lock)
     this.claim = claim
     this.weight = claim.weight
@@ -129,6 +132,7 @@ export class Grant implements LaneMember<Grant> {
     // A pushed grant has a short TTL until its first renewal.
     this.renewing = renews ? 'regular' : terms.ttlMs < claim.ttlMs ? 'once' : 'none'
     this.#offsetMs = terms.offsetMs
+    this.#trust = trust
   }
 
   /** Whether the store may still hold it for this process. */
@@ -141,16 +145,28 @@ export class Grant implements LaneMember<Grant> {
    * @param offsetMs `Runtime.clockOffsetMs(nowMs)`
    */
   isAlive(nowMs: number, offsetMs: number): boolean {
-    return this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)
+    return this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs, offsetMs)
   }
 
   /**
    * Whether wall clock and monotonic clock have parted since the last acknowledged request. The
    * machine may have slept, which the monotonic clock does not count. Or the wall clock was set,
-   * which is harmless. Only the store can tell which.
+   * which is harmless. Only the store can tell which. Where they part all the time, the lease is
+   * doubted only if it would be over by either clock: see `ClockTrust`.
    */
-  clocksDisagree(offsetMs: number): boolean {
-    return clocksParted(offsetMs, this.#offsetMs, this.ttlMs)
+  clocksDisagree(nowMs: number, offsetMs: number): boolean {
+    const partedMs = Math.abs(offsetMs - this.#offsetMs)
+    const margin = marginMs(this.ttlMs)
+    if (partedMs <= margin) return false
+    return (
+      partedMs > margin + this.#trust.slackMs(this.ttlMs) || nowMs + partedMs >= this.deadlineMs
+    )
+  }
+
+  /** Whether clocks that part all the time will soon have parted too far. */
+  isDoubtedSoon(offsetMs: number): boolean {
+    const slackMs = this.#trust.slackMs(this.ttlMs)
+    return slackMs > 0 && Math.abs(offsetMs - this.#offsetMs) > slackMs / 2
   }
 
   /** The TTL that the next renewal asks for. */
@@ -173,6 +189,8 @@ export class Grant implements LaneMember<Grant> {
     )
     if (own && this.openRenewals === 0) own.trustedMs = own.askedMs
     if (!this.isOpen || sentMs < this.baseMs) return
+    const isParted = Math.abs(offsetMs - this.#offsetMs) > marginMs(this.ttlMs)
+    this.#trust.noteAnswer(isParted, sentMs, offsetMs)
     this.#offsetMs = offsetMs
     if (!isWhole) return
     const deadlineMs = deadlineFrom(sentMs, ttlMs)

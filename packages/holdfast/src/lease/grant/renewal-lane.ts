@@ -19,6 +19,8 @@ export interface LaneMember<Self extends LaneMember<Self>> {
   unanswered: Place<Self> | undefined
   /** When to repeat an unanswered renewal. */
   retryAtMs: number
+  /** When its last renewal left. */
+  sentMs: number
   /** How many renewals were sent and not acknowledged. They may still reach the store. */
   openRenewals: number
   /** Whether `at-risk` was announced, and no renewal has got through since. */

@@ -103,10 +103,13 @@ export class Hold implements Forgettable, Enterable {
     const { runtime, renewals } = this.services
     const nowMs = runtime.clock.monotonicMs()
     if (nowMs >= this.endsMs) return false
-    if (this.grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return true
+    const { grant } = this
+    const offsetMs = runtime.clockOffsetMs(nowMs)
+    const isAlive = grant.isAlive(nowMs, offsetMs)
     // The clocks parted but the deadline has not come: the store's answer decides.
-    if (this.grant.isOpen && nowMs < this.grant.deadlineMs) renewals.renewSoon(this.grant)
-    return false
+    if (isAlive ? grant.isDoubtedSoon(offsetMs) : grant.isOpen && nowMs < grant.deadlineMs)
+      renewals.settleDoubt(grant)
+    return isAlive
   }
 
   get signal(): AbortSignal {

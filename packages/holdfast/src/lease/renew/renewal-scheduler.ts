@@ -23,6 +23,8 @@ import { noteRisk, noteSafe, riskMs } from './risk.js'
 
 /** An unanswered renewal is sent again after a sixth of the TTL, and after this time at most. */
 const LONGEST_RETRY_MS = 5000
+/** A renewal for a doubt leaves this long after the one before at the earliest. */
+const DOUBT_PAUSE = { share: 1 / 60, mostMs: 500 }
 /** While a grant is held, the clocks are compared at least this often. */
 const LONGEST_SLEEP_MS = 1000
 /** Grants due within this share of their lead are renewed together with one that is due now. */
@@ -40,6 +42,8 @@ interface SentRenewal {
   readonly offsetMs: number
   /** The holder called `renew` itself. */
   readonly byHand: boolean
+  /** Which share of the TTL passes until the retry: the same for all, so that they go together. */
+  retryAfter: number | undefined
 }
 
 export class RenewalScheduler {
@@ -101,6 +105,15 @@ export class RenewalScheduler {
     return result ?? { outcome: 'lost', reason: 'expired' }
   }
 
+  /** Renews in the background since the clocks have parted, and asks no more often than needed. */
+  settleDoubt(grant: Grant): void {
+    if (this.#mayAskAgain(grant, this.#runtime.clock.monotonicMs())) this.renewSoon(grant)
+  }
+
+  #mayAskAgain({ sentMs, ttlMs }: Grant, nowMs: number): boolean {
+    return nowMs - sentMs >= Math.min(DOUBT_PAUSE.mostMs, DOUBT_PAUSE.share * ttlMs)
+  }
+
   /** Renews in the background, once. */
   renewSoon(grant: Grant): void {
     if (grant.unanswered) return
@@ -145,7 +158,8 @@ export class RenewalScheduler {
         const { next } = grant
         const isDue = grant.baseMs + lane.leadMs <= untilMs
         if (!suspicious && (!isDue || due.length === most)) break
-        if (isDue || grant.clocksDisagree(offsetMs)) {
+        const isDoubted = grant.clocksDisagree(nowMs, offsetMs) || grant.isDoubtedSoon(offsetMs)
+        if (isDue || (isDoubted && this.#mayAskAgain(grant, nowMs))) {
           this.remove(grant)
           due.push(grant)
         }
@@ -173,7 +187,7 @@ export class RenewalScheduler {
       this.lose(grant, 'deadline')
       return true
     }
-    const isDoubted = grant.clocksDisagree(this.#runtime.clockOffsetMs(nowMs))
+    const isDoubted = grant.clocksDisagree(nowMs, this.#runtime.clockOffsetMs(nowMs))
     if (grant.renewing !== 'none' || isDoubted) return false
     grant.isAged = true
     grant.holder?.onAge()
@@ -194,11 +208,8 @@ export class RenewalScheduler {
       if (lane.first) wakeMs = Math.min(wakeMs, lane.first.baseMs + lane.leadMs)
       else this.#lanes.delete(lane.leadMs)
     }
-    for (let place = this.#unanswered.first; place; place = place.next) {
-      const grant = place.value
-      const retryMs = Math.min(grant.retryAtMs, riskMs(grant))
-      wakeMs = Math.min(wakeMs, retryMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
-    }
+    for (let place = this.#unanswered.first; place; place = place.next)
+      wakeMs = Math.min(wakeMs, nextLookMs(place.value))
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)
   }
 
@@ -210,9 +221,13 @@ export class RenewalScheduler {
     const { store, clock } = this.#runtime
     const sentMs = clock.monotonicMs()
     const offsetMs = this.#runtime.clockOffsetMs(sentMs)
-    for (const grant of grants) this.#noteSent(grant, sentMs)
-    this.#rearm()
-    const sent: SentRenewal = { sentMs, offsetMs, byHand }
+    let wakeMs = Infinity
+    for (const grant of grants) {
+      this.#noteSent(grant, sentMs)
+      if (grant.unanswered) wakeMs = Math.min(wakeMs, nextLookMs(grant))
+    }
+    if (wakeMs < Infinity) this.#wakeBy(wakeMs)
+    const sent: SentRenewal = { sentMs, offsetMs, byHand, retryAfter: undefined }
     const open: (Grant | undefined)[] = grants.slice()
     const take = (index: number, result: RenewResult): void => {
       const grant = open[index]
@@ -223,7 +238,6 @@ export class RenewalScheduler {
     // Those that the store has not reported by themselves.
     for (let index = 0; index < results.length; index += 1)
       take(index, results[index] as RenewResult)
-    this.#rearm()
     return results
   }
 
@@ -247,6 +261,7 @@ export class RenewalScheduler {
     this.remove(grant)
     if (!grant.isOpen) return
     grant.openRenewals += 1
+    grant.sentMs = sentMs
     grant.holder?.onAge()
     const retryAfterMs = Math.min(LONGEST_RETRY_MS, Math.max(grant.ttlMs / 6, 25))
     grant.retryAtMs = sentMs + retryAfterMs
@@ -269,11 +284,16 @@ export class RenewalScheduler {
       return
     }
     this.#runtime.announce('renewal-unknown', grant.claim, { error: result.cause })
-    const retryMs = this.#runtime.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
-    grant.retryAtMs = nowMs + Math.min(1000, Math.max(10, retryMs))
+    sent.retryAfter ??= this.#runtime.jitter(1 / 20, 1 / 10)
+    grant.retryAtMs = nowMs + Math.min(1000, Math.max(10, sent.retryAfter * grant.ttlMs))
     grant.unanswered ??= this.#unanswered.add(grant)
     this.#wakeBy(grant.retryAtMs)
   }
+}
+
+/** When to look at a grant again whose renewal is unanswered. */
+function nextLookMs(grant: Grant): number {
+  return Math.min(grant.retryAtMs, riskMs(grant), grant.deadlineMs - ANNOUNCE_EARLY_MS)
 }
 
 function renewalOf(grant: Grant): Renewal {

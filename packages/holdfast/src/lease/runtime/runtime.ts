@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import type { Clock, Random } from '../../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Claim, HolderInfo, LockKind, Owner, Store } from '../../store/contract.js'
+import { ClockTrust } from '../grant/clock-trust.js'
 import { clocksParted } from '../grant/deadline.js'
 import { DetectorLoader } from '../deadlock/detector-loader.js'
 import { channels, publish, type LockEvent, type LockEventName, type LockEvents } from './events.js'
@@ -48,6 +49,7 @@ export class Runtime {
   claims = 0
   readonly waits: OpenWaits
   readonly deadlocks: DetectorLoader
+  readonly clockTrust = new ClockTrust()
   /** Whether `close` was called. */
   closed = false
   /** The prefix of new claim ids. */
