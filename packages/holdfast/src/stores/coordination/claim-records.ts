@@ -134,7 +134,7 @@ export interface ClaimRecord<S extends ServiceSession> {
   queueEntry: QueueEntry<S> | undefined
   /** It is refused from now on. */
   withdrawn: boolean
-  /** A request that refuses it, while that is under way. */
+  /** A request in flight that refuses it. */
   blocking: Promise<WithdrawOutcome> | undefined
   /** What the withdrawal came to, once that is known. */
   outcome: WithdrawOutcome | undefined

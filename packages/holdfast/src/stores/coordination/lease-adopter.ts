@@ -50,7 +50,10 @@ export class LeaseAdopter<S extends ServiceSession> {
     const result = await (detached ? this.#detach(adoption) : this.#takeOver(adoption))
     const exported = records.get(from)
     // This client refuses the old claim from now on. A client that never knew it need not.
-    if (result.outcome === 'granted' && exported) records.noteGone(exported, 'absent')
+    if (result.outcome === 'granted' && exported) {
+      records.noteGone(exported, 'absent')
+      await this.#context.service.noteAdopted?.(from)
+    }
     return result
   }
 
@@ -136,7 +139,11 @@ export class LeaseAdopter<S extends ServiceSession> {
       if (holder.data.stolen === true) return stolenLoss(holder.data.stolenBecause)
       const data = show(holder.data)
       const version = await service.amend({ ...holder.entry, id }, data, holder.version, session)
-      if (version !== undefined) return { holder, data, version }
+      if (version === undefined) continue
+      // The session is the entry's alone: nothing stands on it any more. It ends by itself as well.
+      if (session && holder.data.detached === true)
+        service.endDetached?.(holder).catch(() => undefined)
+      return { holder, data, version }
     }
     throw this.#changedMeanwhile(lock)
   }

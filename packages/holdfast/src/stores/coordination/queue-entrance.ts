@@ -87,12 +87,13 @@ export class QueueEntrance<S extends ServiceSession> {
     record.queueEntry = queueEntry
     if (record.withdrawn) return { outcome: 'withdrawn' }
     if (assured.status === 'rejected') throw assured.reason
-    if (assured.value) return this.#entered(record, queueEntry, made, result)
-    // One of its two sessions has ended. On the other one it would stand in the way of its own next
-    // try.
+    const { mustLeave = false } = result
+    if (assured.value && !mustLeave) return this.#entered(record, queueEntry, made, result)
+    // It does not fit. Or one of its two sessions has ended, and on the other one it would stand in
+    // the way of its own next try.
     await this.#context.service.leave(result.entry, result.version)
     record.queueEntry = undefined
-    return undefined
+    return assured.value ? this.#refused(record, made, { outcome: 'busy' }) : undefined
   }
 
   /**

@@ -93,6 +93,10 @@ export interface Entered extends QueuePosition {
    * could pass. Resolves to undefined when the entry has gone.
    */
   readonly later?: Promise<QueuePosition | undefined>
+  /**
+   * It does not fit beside those before it, and is not to wait where it stands: it has to leave.
+   */
+  readonly mustLeave?: boolean
 }
 
 export type EnterResult =
@@ -131,6 +135,8 @@ export interface ListedEntry {
   readonly version: bigint
   /** What the service knows of the end of its session, in milliseconds. */
   readonly sessionLeftMs: number | undefined
+  /** The session on which it stands, where entries are detached. */
+  readonly sessionId?: bigint
 }
 
 export interface ListedQueue {
@@ -204,6 +210,10 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
    * also when another claim has adopted it since it was listed.
    */
   evict(listed: ListedEntry, reason: string | undefined): Promise<boolean>
+  /** Another claim has taken over the entry of a claim of this client. Where `adopts` is true. */
+  noteAdopted?(claim: ClaimRef): Promise<void>
+  /** Ends the session of a detached entry that does not stand on it any more. */
+  endDetached?(listed: ListedEntry): Promise<void>
   /**
    * Calls back once when a predecessor has changed or gone after the moment; spurious calls are
    * allowed.

@@ -6,10 +6,10 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
 import type { EntryData } from '../coordination/entry.js'
 import type { Entry, EnterResult, EnterSessions, QueuePosition } from '../coordination/service.js'
-import { mayGo } from '../coordination/queue-rule.js'
+import { mayGo, wantsAll } from '../coordination/queue-rule.js'
 import type { EntryKeys } from './entry-keys.js'
 import { isLeaseGone } from './failures.js'
-import { goneKey, otherShapes, queueOf, rivals } from './keys.js'
+import { goneKey, otherShapes, rivals } from './keys.js'
 import type { EtcdSession } from './leases.js'
 import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
 import { beforeOperations, positionFrom } from './predecessor-reads.js'
@@ -22,6 +22,8 @@ interface Planned {
   readonly claim: Claim
   readonly key: string
   readonly value: string
+  /** Whether it is likely to fit beside others, so that it need not look before it enters. */
+  readonly mayFit: boolean
 }
 
 /** What an attempt of many waiters of one client is made with. */
@@ -33,6 +35,14 @@ export interface Crowd {
   before(entry: Entry, claim: Claim): Promise<QueuePosition | undefined>
 }
 
+/** What this client knows of the queue before it enters. */
+export interface EnterHints {
+  /** Present when many claims of this client wait there. */
+  readonly crowd: Crowd | undefined
+  /** Whether its last claim did not fit. */
+  readonly isFull: boolean
+}
+
 /** The queue changes under an attempt now and then; that often it does not. */
 const TRIES = 10
 
@@ -42,18 +52,19 @@ export async function enter(
   keys: Pick<EntryKeys, 'take' | 'exchange'>,
   data: EntryData,
   sessions: EnterSessions<EtcdSession>,
-  crowd?: Crowd,
+  { crowd, isFull }: EnterHints,
 ): Promise<EnterResult> {
+  const mayFit = claim.kind === 'semaphore' && !wantsAll(claim) && !isFull
   const value = encodeValue(data, claim.id)
   let key = keys.take(claim)
   try {
     for (let tries = 0; tries < TRIES;) {
-      const planned = { claim, key, value }
+      const planned = { claim, key, value, mayFit }
       const result = await (crowd && sessions.waiter
         ? tryToJoin(run, planned, { ...sessions, waiter: sessions.waiter }, crowd)
         : tryToEnter(run, planned, sessions))
       if (result === OCCUPIED) key = keys.exchange(claim)
-      else if (result) return result
+      else if (result) return checked(claim, sessions, result)
       else tries += 1
     }
   } catch (error) {
@@ -69,6 +80,16 @@ export async function enter(
   )
 }
 
+/** An entry that was made to find out whether it fits leaves again if it does not. */
+function checked(
+  claim: Claim,
+  { waiter }: EnterSessions<EtcdSession>,
+  result: EnterResult,
+): EnterResult {
+  const fits = result.outcome !== 'entered' || mayGo(claim, result)
+  return fits || waiter ? result : { ...result, mustLeave: true }
+}
+
 /** Another claim's entry stands under the key. */
 const OCCUPIED = 'occupied'
 /** Undefined when the queue changed meanwhile. */
@@ -79,8 +100,9 @@ async function tryToEnter(
   planned: Planned,
   sessions: EnterSessions<EtcdSession>,
 ): Promise<TryResult> {
-  const { claim, key, value } = planned
+  const { claim, key, value, mayFit } = planned
   const { holder, waiter } = sessions
+  const beside = waiter ?? (mayFit ? holder : undefined)
   const rival = rivals(claim.lock, claim)
   const answer = await run({
     when: sound(planned),
@@ -91,7 +113,7 @@ async function tryToEnter(
         txn({
           when: [when.empty(rival.key, rival.end)],
           then: [op.put(key, value, holder.lease)],
-          otherwise: waiter ? [op.put(key, value, waiter.lease)] : [],
+          otherwise: beside ? [op.put(key, value, beside.lease)] : [],
         }),
       ),
     ],
@@ -103,9 +125,10 @@ async function tryToEnter(
     answer.answers.slice(0, -1).map(({ found }) => found),
   )
   const wasFree = answer.answers.at(-1)?.inner?.succeeded === true
-  if (wasFree || waiter) return entered(planned, answer.revision, before, !wasFree)
+  if (wasFree || beside)
+    return entered(planned, answer.revision, before, !wasFree && beside === waiter)
   if (!mayGo(claim, before)) return { outcome: 'busy' }
-  return enterBeside(run, planned, holder, { ...before, moment: answer.revision })
+  return enterBeside(run, planned, sessions)
 }
 
 const BEHIND_MANY = { before: [], weight: Infinity }
@@ -147,21 +170,26 @@ function sound({ claim, key }: Planned): Buffer[] {
 }
 
 /**
- * Enters beside others without queueing: only if no claim has come since they were seen to leave
- * room.
+ * Enters beside others that were seen to leave room. Other claims may have come since, so what
+ * stands before it is read in the same step.
  */
 async function enterBeside(
   run: Run,
   planned: Planned,
-  holder: EtcdSession,
-  seen: QueuePosition,
-): Promise<EnterResult | undefined> {
-  const { key, end } = queueOf(planned.claim.lock)
-  const { succeeded, revision } = await run({
-    when: [...sound(planned), when.allOlder(key, end, seen.moment + 1n)],
-    then: [op.put(planned.key, planned.value, holder.lease)],
+  sessions: EnterSessions<EtcdSession>,
+): Promise<TryResult> {
+  const { claim, key, value } = planned
+  const answer = await run({
+    when: sound(planned),
+    then: [...beforeOperations(claim.lock, claim), op.put(key, value, sessions.holder.lease)],
+    otherwise: refusalOperations(planned),
   })
-  return succeeded ? entered(planned, revision, seen, false) : undefined
+  if (!answer.succeeded) return refusal(run, planned, sessions, answer)
+  const before = positionFrom(
+    claim,
+    answer.answers.slice(0, -1).map(({ found }) => found),
+  )
+  return entered(planned, answer.revision, before, false)
 }
 
 function refusalOperations({ claim, key }: Planned): Buffer[] {

@@ -70,7 +70,7 @@ async function describe(
   return withLeaseTimes(connection, entriesOf(found))
 }
 
-type FoundEntry = ListedEntry & { readonly lease: bigint }
+type FoundEntry = ListedEntry & { readonly sessionId: bigint }
 
 function entriesOf(found: readonly KeyValue[]): Map<string, FoundEntry[]> {
   const queues = new Map<string, FoundEntry[]>()
@@ -85,8 +85,8 @@ function entriesOf(found: readonly KeyValue[]): Map<string, FoundEntry[]> {
     if (lock === undefined || !value) continue
     const entry = { lock, id: value.id, key: kv.key, number: kv.createRevision }
     const { data } = value
-    const { lease, modRevision: version } = kv
-    queues.get(lock)?.push({ entry, data, version, sessionLeftMs: undefined, lease })
+    const { lease: sessionId, modRevision: version } = kv
+    queues.get(lock)?.push({ entry, data, version, sessionLeftMs: undefined, sessionId })
   }
   return queues
 }
@@ -95,10 +95,10 @@ async function withLeaseTimes(
   connection: Connection,
   queues: ReadonlyMap<string, readonly FoundEntry[]>,
 ): Promise<ListedQueue[]> {
-  const leases = new Set([...queues.values()].flat().map(({ lease }) => lease))
+  const leases = new Set([...queues.values()].flat().map(({ sessionId }) => sessionId))
   const leftMs = await leaseTimes(connection, leases)
   return [...queues].flatMap(([lock, found]) => {
-    const entries = found.map((entry) => ({ ...entry, sessionLeftMs: leftMs.get(entry.lease) }))
+    const entries = found.map((entry) => ({ ...entry, sessionLeftMs: leftMs.get(entry.sessionId) }))
     return entries.length > 0 ? [{ lock, entries }] : []
   })
 }

@@ -64,7 +64,6 @@ export const op = {
 }
 
 const EQUAL = 0
-const LESS = 2
 const CREATE = 1
 const MOD = 2
 
@@ -76,9 +75,6 @@ export const when = {
     message([1, EQUAL], [2, CREATE], [3, key], [64, end]),
   created: (key: string, revision: bigint): Buffer =>
     message([1, EQUAL], [2, CREATE], [3, key], [5, revision]),
-  /** Everything in the range was created before the revision. */
-  allOlder: (key: string, end: string, revision: bigint): Buffer =>
-    message([1, LESS], [2, CREATE], [3, key], [5, revision], [64, end]),
   unchanged: (key: string, revision: bigint): Buffer =>
     message([1, EQUAL], [2, MOD], [3, key], [6, revision]),
 }

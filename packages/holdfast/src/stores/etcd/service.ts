@@ -1,6 +1,6 @@
 /** The queue recipe's port to etcd: every step is one transaction. */
-import { StoreUnavailableError } from '../../errors.js'
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
+import { BusyLocks } from '../coordination/busy-locks.js'
 import type { EntryData } from '../coordination/entry.js'
 import type {
   EnterResult,
@@ -21,32 +21,21 @@ import type { Connection } from './connection.js'
 import { enter } from './enter-queue.js'
 import { asLockError, isRefusal } from './failures.js'
 import { listQueues } from './list-queues.js'
-import { goneKey, queueOf } from './keys.js'
-import { grantLease, TombstoneLeases, type EtcdSession } from './leases.js'
+import { EntryRemovals } from './entry-removals.js'
+import { goneKey } from './keys.js'
+import { grantLease, type EtcdSession } from './leases.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import { QueueReads } from './queue-reads.js'
 import { QuorumReads } from './quorum-reads.js'
 import { EntryKeys } from './entry-keys.js'
 import { OPERATIONS_A_READ, readingFrom, readOperations } from './entry-reads.js'
-import { decodeGone, decodeValue, encodeGone, encodeValue, type Gone } from './values.js'
+import { encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
 /** etcd takes 128 operations in a transaction by default. */
 const LOOKS_AT_ONCE = Math.floor(128 / OPERATIONS_A_READ)
-/**
- * How long the word of a thief stays for its victim, and that of a claim that is gone for its own
- * late request, in milliseconds.
- */
-const WORD_MS = 60_000
-
-/** An entry may change while it is being removed: each change is one of a few clients' verbs. */
-const TRIES = 10
-
 /** More entries of this client than that in one queue enter without reading it. */
 const CROWD = 40
-
-/** An entry as it was seen last. */
-type Seen = Pick<ListedEntry, 'entry' | 'version'>
 
 export class EtcdService implements CoordinationService<EtcdSession> {
   readonly graceMs = 0
@@ -55,15 +44,12 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   readonly #connection: Connection
   readonly #batches: Batches
   readonly #entryKeys = new EntryKeys()
-  /**
-   * Claims whose entry a lost request may make once more, by the key of the word that they are
-   * gone.
-   */
-  readonly #doubted = new Set<string>()
+  /** Semaphores in which the last claim did not fit. */
+  readonly #fullLocks = new BusyLocks()
   readonly #reads: QuorumReads
   readonly #queueReads: QueueReads
   readonly #watches: Watches
-  readonly #tombstoneLeases: TombstoneLeases
+  readonly #removals: EntryRemovals
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -71,7 +57,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     this.#watches = new Watches(connection)
     this.#reads = new QuorumReads(connection)
     this.#queueReads = new QueueReads(this.#reads)
-    this.#tombstoneLeases = new TombstoneLeases(this.#reads)
+    this.#removals = new EntryRemovals(this.#batches, this.#reads, this.#entryKeys)
   }
 
   openSession(timeoutMs: number, exactness: Exactness): Promise<EtcdSession> {
@@ -88,24 +74,22 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     let result: EnterResult
     try {
       const isCrowded = this.#entryKeys.used(claim) >= CROWD
-      result = await enter(
-        run,
-        claim,
-        this.#entryKeys,
-        data,
-        sessions,
-        isCrowded ? this.#queueReads : undefined,
-      )
+      result = await enter(run, claim, this.#entryKeys, data, sessions, {
+        crowd: isCrowded ? this.#queueReads : undefined,
+        isFull: this.#fullLocks.has(claim.lock),
+      })
     } catch (error) {
-      const inDoubt = this.#connection.unclear !== unclear || this.#doubted.has(goneKey(claim))
+      const inDoubt = this.#connection.unclear !== unclear || this.#removals.isDoubted(claim)
       if (inDoubt || !isRefusal(error)) throw error
       result = { outcome: 'refused', error: asLockError(error) }
     } finally {
       if (this.#connection.unclear !== unclear) {
         this.#entryKeys.abandon()
-        this.#doubted.add(goneKey(claim))
+        this.#removals.noteDoubt(claim)
       }
     }
+    const isFull = result.outcome === 'entered' ? result.mustLeave === true : true
+    if (claim.kind === 'semaphore') this.#fullLocks.note(claim.lock, isFull)
     if (result.outcome !== 'entered') await this.#leaveOut(claim, result)
     return result
   }
@@ -153,76 +137,26 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     return succeeded ? revision : undefined
   }
 
-  async leave(entry: Entry, version: bigint): Promise<boolean> {
-    const then = [op.remove(entry.key)]
-    const word = goneKey(entry)
-    if (this.#doubted.has(word)) {
-      // A try to make it may still be in flight, and must not make it again.
-      const lease = await this.#tombstoneLeases.lease(WORD_MS)
-      then.push(op.put(word, encodeGone({}), lease))
-    }
-    return this.#leave({ entry, version }, then)
+  leave(entry: Entry, version: bigint): Promise<boolean> {
+    return this.#removals.leave(entry, version)
   }
 
-  async #leave(seen: Seen, then: readonly Buffer[]): Promise<boolean> {
-    // Not repeated here: a second one would find nothing, and leave open which one removed it.
-    const left = await this.#takeOut(seen, false, ({ id }) =>
-      id === seen.entry.id ? then : undefined,
-    )
-    this.#forget(seen.entry)
-    return left
+  block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
+    return this.#removals.block(claim)
   }
 
-  async block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
-    const lease = await this.#tombstoneLeases.lease(claim.ttlMs)
-    const { key, end } = queueOf(claim.lock)
-    const word = goneKey(claim)
-    const then = [op.range(key, { end }), op.put(word, encodeGone({}), lease)]
-    const otherwise = [op.range(key, { end })]
-    const { succeeded, answers } = await this.#change(
-      claim.lock,
-      { when: [when.absent(word)], then, otherwise },
-      true,
-    )
-    // From this moment on no entry of this claim can be made, so what is there now is all there is.
-    this.#doubted.delete(word)
-    for (const kv of answers[0]?.found ?? []) {
-      // Those of others are not read: they may be of a format that is not known here.
-      const decoded = kv.value.includes(claim.id) ? decodeValue(kv.value) : undefined
-      if (decoded?.id !== claim.id) continue
-      const { key: place, createRevision: number, modRevision: version } = kv
-      const entry = { ...claim, key: place, number }
-      const { detached } = decoded.data
-      const noted = op.put(word, encodeGone({ taken: { detached } }), lease)
-      const left = await this.#leave({ entry, version }, [op.remove(place), noted])
-      // Another request of the same withdrawal may have been faster.
-      return left ? { detached } : this.#takenBefore(claim, lease)
-    }
-    this.#entryKeys.release(claim)
-    return succeeded ? undefined : this.#takenBefore(claim, lease)
+  evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
+    return this.#removals.evict(listed, reason)
   }
 
-  /**
-   * What an earlier request of the same withdrawal has taken out, whose answer may have been lost.
-   * The word of it stays for as long as the lease lasts.
-   */
-  async #takenBefore(claim: ClaimRef, lease: bigint): Promise<Gone['taken']> {
-    const word = goneKey(claim)
-    const { answers } = await this.#change(claim.lock, { when: [], then: [op.range(word)] }, true)
-    const known = answers[0]?.found[0]
-    if (!known) return undefined
-    const gone = decodeGone(known.value)
-    const then = [op.put(word, encodeGone(gone), lease)]
-    await this.#change(claim.lock, { when: [when.unchanged(word, known.modRevision)], then }, true)
-    return gone.taken
+  async noteAdopted(claim: ClaimRef): Promise<void> {
+    // A try to make its entry may still be in flight, and the key is free when the adopter leaves.
+    if (this.#removals.isDoubted(claim)) await this.#removals.block(claim)
+    this.#removals.forget(claim)
   }
 
-  async evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
-    const lease = await this.#tombstoneLeases.lease(WORD_MS)
-    return this.#takeOut(listed, true, (entry) => [
-      op.remove(entry.key),
-      op.put(goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
-    ])
+  endDetached(listed: ListedEntry): Promise<void> {
+    return this.#removals.endDetached(listed)
   }
 
   watch({ predecessors, moment, onlyGone }: Watched, changed: () => void): ServiceWatch {
@@ -254,7 +188,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
       const to = from + (operations[index]?.length ?? 0)
       const reading = readingFrom(at, answers.slice(from, to), revision)
       from = to
-      if (reading.state === 'absent') this.#forget(at.entry)
+      if (reading.state === 'absent') this.#removals.forget(at.entry)
       return reading
     })
   }
@@ -264,48 +198,11 @@ export class EtcdService implements CoordinationService<EtcdSession> {
    * withdrawal would remove it.
    */
   async #leaveOut(claim: Claim, { outcome }: EnterResult): Promise<void> {
-    const inDoubt = this.#doubted.has(goneKey(claim))
+    const inDoubt = this.#removals.isDoubted(claim)
     // Without a session it comes again, and finds under the same key what was made.
     if (inDoubt && outcome === 'no-session') return
-    if (inDoubt && outcome !== 'withdrawn') await this.block(claim)
-    else this.#forget(claim)
-  }
-
-  /**
-   * Removes an entry as it was seen. Where it has changed since, another claim may have adopted it,
-   * so it is looked at again: `removal` says what removes it, or that it stays.
-   */
-  async #takeOut(
-    { entry, version }: Seen,
-    repeatable: boolean,
-    removal: (entry: Entry) => readonly Buffer[] | undefined,
-  ): Promise<boolean> {
-    const { lock, key, number } = entry
-    let seen = { id: entry.id, version }
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      const then = removal({ ...entry, id: seen.id })
-      if (!then) return false
-      const { succeeded, answers } = await this.#change(
-        lock,
-        { when: [when.unchanged(key, seen.version)], then, otherwise: [op.range(key)] },
-        repeatable,
-      )
-      if (succeeded) return true
-      const now = answers[0]?.found[0]
-      const id = now?.createRevision === number ? decodeValue(now.value)?.id : undefined
-      if (!now || id === undefined) return false
-      seen = { id, version: now.modRevision }
-    }
-    throw new StoreUnavailableError(
-      `The entry of "${lock}" in etcd changed ${TRIES} times while it was being removed. Try again.`,
-      { lock, store: 'etcd' },
-    )
-  }
-
-  /** Its entry is gone for certain, and none will be made. */
-  #forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
-    this.#doubted.delete(goneKey(claim))
-    this.#entryKeys.release(claim)
+    if (inDoubt && outcome !== 'withdrawn') await this.#removals.block(claim)
+    else this.#removals.forget(claim)
   }
 
   #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {

@@ -18,12 +18,12 @@ import type {
   Waits,
   Watched,
 } from '../coordination/service.js'
+import { BusyLocks } from '../coordination/busy-locks.js'
 import { mayGo } from '../coordination/queue-rule.js'
 import { ClaimBlocker } from './claim-blocker.js'
 import { enter } from './enter-queue.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
 import { readEntry } from './entry-reads.js'
-import { BusyLocks } from './busy-locks.js'
 import { move } from './move-entry.js'
 import { encodeNode } from './node-data.js'
 import type { ZooKeeperOptions } from './options.js'

@@ -1,0 +1,175 @@
+/**
+ * Removals of entries, by their own claim, by another client, or by an operator.
+ *
+ * An entry that was exported is another claim's after an adoption, with the same key and number. So
+ * each removal compares the revision of what it saw, and looks again when that differs.
+ */
+import { StoreUnavailableError } from '../../errors.js'
+import type { ClaimRef } from '../../store/contract.js'
+import type { EntryData } from '../coordination/entry.js'
+import type { Entry, ListedEntry } from '../coordination/service.js'
+import type { Batches } from './batches.js'
+import type { EntryKeys } from './entry-keys.js'
+import { goneKey, queueOf } from './keys.js'
+import { EtcdSession, TombstoneLeases } from './leases.js'
+import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
+import type { QuorumReads } from './quorum-reads.js'
+import { decodeGone, decodeValue, encodeGone, type Gone } from './values.js'
+
+/**
+ * How long the word of a thief stays for its victim, and that of a claim that is gone for its own
+ * late request, in milliseconds.
+ */
+const WORD_MS = 60_000
+
+/** An entry may change while it is being removed: each change is one of a few clients' verbs. */
+const TRIES = 10
+
+/** An entry as it was seen last. */
+type Seen = Pick<ListedEntry, 'entry' | 'version'>
+
+export class EntryRemovals {
+  readonly #batches: Batches
+  readonly #reads: QuorumReads
+  readonly #entryKeys: EntryKeys
+  readonly #tombstoneLeases: TombstoneLeases
+  /**
+   * Claims whose entry a lost request may make once more, by the key of the word that they are
+   * gone.
+   */
+  readonly #doubted = new Set<string>()
+
+  constructor(batches: Batches, reads: QuorumReads, entryKeys: EntryKeys) {
+    this.#batches = batches
+    this.#reads = reads
+    this.#entryKeys = entryKeys
+    this.#tombstoneLeases = new TombstoneLeases(reads)
+  }
+
+  isDoubted(claim: Pick<ClaimRef, 'lock' | 'id'>): boolean {
+    return this.#doubted.has(goneKey(claim))
+  }
+
+  noteDoubt(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
+    this.#doubted.add(goneKey(claim))
+  }
+
+  /** Its entry is gone for certain, and none will be made. */
+  forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
+    this.#doubted.delete(goneKey(claim))
+    this.#entryKeys.release(claim)
+  }
+
+  async leave(entry: Entry, version: bigint): Promise<boolean> {
+    const then = [op.remove(entry.key)]
+    const word = goneKey(entry)
+    if (this.#doubted.has(word)) {
+      // A try to make it may still be in flight, and must not make it again.
+      const lease = await this.#tombstoneLeases.lease(WORD_MS)
+      then.push(op.put(word, encodeGone({}), lease))
+    }
+    return this.#leave({ entry, version }, then)
+  }
+
+  async #leave(seen: Seen, then: readonly Buffer[]): Promise<boolean> {
+    // Not repeated here: a second one would find nothing, and leave open which one removed it.
+    const left = await this.#takeOut(seen, false, ({ id }) =>
+      id === seen.entry.id ? then : undefined,
+    )
+    this.forget(seen.entry)
+    return left
+  }
+
+  async block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
+    const lease = await this.#tombstoneLeases.lease(claim.ttlMs)
+    const { key, end } = queueOf(claim.lock)
+    const word = goneKey(claim)
+    const then = [op.range(key, { end }), op.put(word, encodeGone({}), lease)]
+    const otherwise = [op.range(key, { end })]
+    const { succeeded, answers } = await this.#change(
+      claim.lock,
+      { when: [when.absent(word)], then, otherwise },
+      true,
+    )
+    // From this moment on no entry of this claim can be made, so what is there now is all there is.
+    this.#doubted.delete(word)
+    for (const kv of answers[0]?.found ?? []) {
+      // Those of others are not read: they may be of a format that is not known here.
+      const decoded = kv.value.includes(claim.id) ? decodeValue(kv.value) : undefined
+      if (decoded?.id !== claim.id) continue
+      const { key: place, createRevision: number, modRevision: version } = kv
+      const entry = { ...claim, key: place, number }
+      const { detached } = decoded.data
+      const noted = op.put(word, encodeGone({ taken: { detached } }), lease)
+      const left = await this.#leave({ entry, version }, [op.remove(place), noted])
+      if (left && detached === true)
+        this.endDetached({ sessionId: kv.lease }).catch(() => undefined)
+      // Another request of the same withdrawal may have been faster.
+      return left ? { detached } : this.#takenBefore(claim, lease)
+    }
+    this.#entryKeys.release(claim)
+    return succeeded ? undefined : this.#takenBefore(claim, lease)
+  }
+
+  /**
+   * What an earlier request of the same withdrawal has taken out, whose answer may have been lost.
+   * The word of it stays for as long as the lease lasts.
+   */
+  async #takenBefore(claim: ClaimRef, lease: bigint): Promise<Gone['taken']> {
+    const word = goneKey(claim)
+    const { answers } = await this.#change(claim.lock, { when: [], then: [op.range(word)] }, true)
+    const known = answers[0]?.found[0]
+    if (!known) return undefined
+    const gone = decodeGone(known.value)
+    const then = [op.put(word, encodeGone(gone), lease)]
+    await this.#change(claim.lock, { when: [when.unchanged(word, known.modRevision)], then }, true)
+    return gone.taken
+  }
+
+  async evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
+    const lease = await this.#tombstoneLeases.lease(WORD_MS)
+    return this.#takeOut(listed, true, (entry) => [
+      op.remove(entry.key),
+      op.put(goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
+    ])
+  }
+
+  async endDetached({ sessionId }: Pick<ListedEntry, 'sessionId'>): Promise<void> {
+    if (sessionId !== undefined) await new EtcdSession(sessionId, 0, this.#reads).end()
+  }
+
+  /**
+   * Removes an entry as it was seen. Where it has changed since, another claim may have adopted it,
+   * so it is looked at again: `removal` says what removes it, or that it stays.
+   */
+  async #takeOut(
+    { entry, version }: Seen,
+    repeatable: boolean,
+    removal: (entry: Entry) => readonly Buffer[] | undefined,
+  ): Promise<boolean> {
+    const { lock, key, number } = entry
+    let seen = { id: entry.id, version }
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const then = removal({ ...entry, id: seen.id })
+      if (!then) return false
+      const { succeeded, answers } = await this.#change(
+        lock,
+        { when: [when.unchanged(key, seen.version)], then, otherwise: [op.range(key)] },
+        repeatable,
+      )
+      if (succeeded) return true
+      const now = answers[0]?.found[0]
+      const id = now?.createRevision === number ? decodeValue(now.value)?.id : undefined
+      if (!now || id === undefined) return false
+      seen = { id, version: now.modRevision }
+    }
+    throw new StoreUnavailableError(
+      `The entry of "${lock}" in etcd changed ${TRIES} times while it was being removed. Try again.`,
+      { lock, store: 'etcd' },
+    )
+  }
+
+  #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {
+    return this.#batches.run(lock, txn(request), repeatable)
+  }
+}
