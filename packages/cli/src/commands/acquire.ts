@@ -7,15 +7,18 @@ import { parseOptions, type OptionTable } from '../args/options.js'
 import { ConfigError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { answerText, isoTime } from '../output/json.js'
-import { written } from '../output/streams.js'
+import { isClosedStdout, written } from '../output/streams.js'
 import { interruption, takeSignals, unlessAborted } from '../run/interrupted.js'
 import { lockSettings, RUN_OPTIONS } from '../run/settings.js'
+import { processOf, startKeeper } from '../run/keeper.js'
 import { newStatus } from '../run/status.js'
 import { withLock } from '../run/under-lock.js'
 import { locateStore } from '../stores/locate.js'
 import type { Command } from './command.js'
 
 const TTL_MS = 300_000
+/** With a keeper, which renews. */
+const KEPT_TTL_MS = 30_000
 
 const { store, system, modules, namespace, wait, shared, permits, help } = RUN_OPTIONS
 
@@ -24,6 +27,11 @@ const OPTIONS = {
     type: 'string',
     value: 'DUR',
     help: `How long the lock is held without a renewal. Default ${formatDuration(TTL_MS)}, at least 1s.`,
+  },
+  pid: {
+    type: 'string',
+    value: 'PID',
+    help: `Renew the lock while the process PID runs, and release it when that ends. Then --ttl is ${formatDuration(KEPT_TTL_MS)} by default. In a shell: --pid $$.`,
   },
   wait,
   shared,
@@ -58,7 +66,10 @@ A handle names a grant and is no secret. Where it cannot be written, the lock is
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
     if (values.help === true) return printHelp(this.help)
-    const settings = lockSettings(oneName('acquire', parsed), 'acquire', values, TTL_MS)
+    const during = values.pid === undefined ? undefined : processOf(values.pid)
+    const ttlMs = during === undefined ? TTL_MS : KEPT_TTL_MS
+    const settings = lockSettings(oneName('acquire', parsed), 'acquire', values, ttlMs)
+    if (isClosedStdout()) throw unwritten(settings.name, 'stdout is closed', 'was not acquired')
     const location = locateStore(settings)
     const status = newStatus(settings.name, location.shown)
     const departure = takeSignals(settings.name, takeSignal)
@@ -71,6 +82,8 @@ A handle names a grant and is no secret. Where it cannot be written, the lock is
         const { lock, store: shown, claimId, token, waitedMs } = status
         const answer = { lock, store: shown, handle, claimId, token, expiresAt, waitedMs }
         try {
+          interrupted.throwIfAborted()
+          if (during !== undefined) await startKeeper(locks, handle, during, location)
           interrupted.throwIfAborted()
           await print(lock, values.json === true ? answerText(answer) : `${handle}\n`)
         } catch (error) {
@@ -87,8 +100,9 @@ A handle names a grant and is no secret. Where it cannot be written, the lock is
 /** @throws ConfigError when the text cannot be written. */
 async function print(lock: string, text: string): Promise<void> {
   const failure = await written(text)
-  if (failure === undefined) return
-  throw new ConfigError(
-    `The handle of "${lock}" could not be written, so the lock was released: ${failure.message}.`,
-  )
+  if (failure !== undefined) throw unwritten(lock, failure.message, 'was released')
+}
+
+function unwritten(lock: string, why: string, so: string): ConfigError {
+  return new ConfigError(`The handle of "${lock}" could not be written, so the lock ${so}: ${why}.`)
 }

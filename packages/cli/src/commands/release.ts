@@ -3,10 +3,10 @@ import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { printHelp } from '../args/help.js'
 import { oneHandle } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
-import { CliError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { printAnswer } from '../output/json.js'
 import { stdout } from '../output/streams.js'
+import { releaseHandle } from '../run/release-handle.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 
@@ -25,13 +25,7 @@ To end the claim of another program use steal.`,
     if (parsed.values.help === true) return printHelp(this.help)
     const handle = oneHandle('release', parsed)
     return withLocks(parsed.values, async (locks) => {
-      const outcome = await locks.releaseHandle(handle)
-      if (outcome === 'lost') {
-        throw new CliError(
-          'The lock of this handle was lost before: its TTL passed, or it was released or stolen.',
-          'LOCK_LOST',
-        )
-      }
+      const outcome = await releaseHandle(locks, handle)
       if (parsed.values.json === true) printAnswer({ outcome })
       else stdout().write('Released.\n')
       return EXIT.ok

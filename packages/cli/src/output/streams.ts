@@ -4,7 +4,7 @@
  *
  * Failures of stdout are kept: a listing that was cut off must not pass for a whole one.
  */
-import { fstatSync, writeSync } from 'node:fs'
+import { constants, fstatSync, readFileSync, statSync, writeSync } from 'node:fs'
 
 let openedStdout: NodeJS.WriteStream | undefined
 let openedStderr: NodeJS.WriteStream | undefined
@@ -22,6 +22,24 @@ export function stdout(): NodeJS.WriteStream {
   }
   return openedStdout
 }
+
+/**
+ * Whether stdout was closed when this process began. Node opens /dev/null in its place, for reading
+ * and writing; a shell opens it for writing alone. False where the system does not show that.
+ */
+export function isClosedStdout(): boolean {
+  try {
+    const flags = /^flags:\s+(\d+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'latin1'))?.[1]
+    const { rdev } = statSync('/dev/null', { bigint: true })
+    if (fstatSync(1, { bigint: true }).rdev !== rdev) return false
+    return (Number.parseInt(flags ?? '0', 8) & ACCESS_MODE) === constants.O_RDWR
+  } catch {
+    return false
+  }
+}
+
+/** O_ACCMODE of open(2). */
+const ACCESS_MODE = 3
 
 /** Writes to stdout. Resolves with why it could not, a reader that has gone included. */
 export function written(text: string): Promise<Error | undefined> {
@@ -72,7 +90,7 @@ function isFile(fd: number): boolean {
     // while that is "pipe".
     return fstatSync(fd, { bigint: true }).isFile()
   } catch {
-    // It was closed before this process began. The first write fails.
+    // It cannot be looked at. The first write fails.
     return false
   }
 }

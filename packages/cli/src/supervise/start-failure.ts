@@ -9,7 +9,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 export function startFailure(
-  what: 'command' | 'guardian process',
+  what: 'command' | 'guardian process' | 'keeper process',
   cause: NodeJS.ErrnoException,
 ): ConfigError | SystemError {
   const { code, message } = cause

@@ -1,9 +1,11 @@
-/** Damaged files of the embedded store: the error names the file and the reason. */
+/** The embedded store: damaged files, and runs that were killed. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
 import { BIN, Box } from '../support/holdfast.js'
+import { alive, childrenOf } from '../support/processes.js'
 
 const UNPRIVILEGED = 65_534
 
@@ -48,4 +50,14 @@ describe('a state file', () => {
     expect(await denied.code()).toBe(78)
     expect(denied.stderr).toMatch(/may not read and write the file \S+\.db/)
   })
+})
+
+it('no command shows a run as a holder that was killed', async () => {
+  const box = new Box()
+  const run = await box.holder('job')
+  const children = childrenOf(run.pid)
+  run.kill('SIGKILL')
+  await eventually('guardian and command are gone', () => !children.some(alive))
+  expect(await box.holdfast(['inspect', 'job', '--exit-code']).code()).toBe(0)
+  expect(await box.json(['ls'])).toMatchObject({ locks: [] })
 })

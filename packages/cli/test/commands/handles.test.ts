@@ -5,6 +5,7 @@ import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
+import { withMark } from '../support/processes.js'
 import { Program } from '../support/program.js'
 import { eventually } from '@holdfast/servers/eventually'
 import { startRedis } from '@holdfast/servers/redis'
@@ -124,4 +125,55 @@ it('the library adopts the handle, which then is used up', async () => {
     await locks.close()
   }
   expect(await busy(box)).toBe(0)
+})
+
+it('keeps the lock while a process runs, and releases it when that ends', async () => {
+  const box = new Box()
+  const script = new Program('sleep', ['600'])
+  const handle = await acquire(box, '--pid', String(script.pid), '--ttl', '1s')
+  const keepers = (): number[] => withMark(handle)
+  expect(keepers()).toHaveLength(1)
+  const endMs = async (): Promise<number> => {
+    const { locks } = await box.json<{ locks: { holders: { expiresAt: string }[] }[] }>(['ls'])
+    return Date.parse(locks[0]?.holders[0]?.expiresAt ?? '')
+  }
+  const first = await endMs()
+  await eventually('it was renewed', async () => (await endMs()) > first)
+  expect(await busy(box)).toBe(75)
+  script.kill('SIGKILL')
+  await eventually('the lock is free', async () => (await busy(box)) === 0)
+  await eventually('the keeper has ended', () => keepers().length === 0)
+})
+
+it('ends the keeper when its lock is released by the handle', async () => {
+  const box = new Box()
+  const script = new Program('sleep', ['600'])
+  const handle = await acquire(box, '--pid', String(script.pid), '--ttl', '1s')
+  expect(await box.holdfast(['release', handle]).code()).toBe(0)
+  expect(await busy(box)).toBe(0)
+  await eventually('the keeper has ended', () => withMark(handle).length === 0)
+})
+
+it('refuses a process that is not there, and one with the number of an earlier one', async () => {
+  const box = new Box()
+  for (const pid of ['x', '4194305', `${process.pid}:1`]) {
+    const run = box.holdfast(['acquire', 'job', '--pid', pid])
+    expect(await run.code()).toBe(64)
+    expect(run.stderr).toContain('is no running process')
+  }
+  expect(await box.inspect('job')).toBeNull()
+})
+
+it('acquires nothing where stdout is closed, and something where it is /dev/null', async () => {
+  const box = new Box()
+  const shell = (redirection: string): Program =>
+    new Program('sh', ['-c', `"${process.execPath}" "${BIN}" acquire job ${redirection}`], {
+      env: box.env,
+    })
+  const closed = shell('>&-')
+  expect(await closed.code()).toBe(78)
+  expect(closed.stderr).toContain('stdout is closed')
+  expect(await box.inspect('job')).toBeNull()
+  expect(await shell('>/dev/null').code()).toBe(0)
+  expect((await box.inspect('job'))?.holders).toHaveLength(1)
 })

@@ -4,10 +4,10 @@
  */
 import { existsSync } from 'node:fs'
 import { systemRandom } from '../../clock/clock.js'
-import type { Owner } from '../../store/contract.js'
+import type { LockInfo, Owner } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
 import type { SocketAddress } from './peer-socket.js'
-import type { LockFile } from './lock-file.js'
+import { addressesOf, type LockFile } from './lock-file.js'
 import type { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import { isGroupGone } from './process-groups.js'
@@ -15,6 +15,9 @@ import type { Peers } from './peers.js'
 
 /** How often to look whether a dead holder's command is gone, in milliseconds. */
 const RECHECK_GROUP_MS = [15, 30] as const
+
+/** How many peers are asked at a time; each takes a descriptor. */
+const PROBES = 64
 
 /** The number of locks of a dead peer that one transaction finds. */
 const SWEEP = 100
@@ -80,6 +83,29 @@ export class DeadHolderCleanup {
     return true
   }
 
+  /** Ends the claims of dead peers that hold one of these locks. Resolves to whether any died. */
+  async endOn(locks: readonly LockInfo[], ownId: string): Promise<boolean> {
+    const held = locks.flatMap(({ lock, holders }) => (holders.length > 0 ? [lock] : []))
+    const files = new Set(held.map((lock) => this.#files.of(lock)))
+    const peers = await Promise.all(
+      Array.from(files, (file) => {
+        const locksOfFile = held.filter((lock) => this.#files.of(lock) === file)
+        return holdersIn(file, locksOfFile, ownId)
+      }),
+    )
+    const unknown = [...new Map(peers.flat().map((address) => [address.id, address])).values()]
+    let anyDied = false
+    while (unknown.length > 0) {
+      const probed = unknown.splice(0, PROBES).map(async (address) => {
+        if (!(await this.#peers.isDead(address))) return
+        anyDied = true
+        await this.takeOver(address)
+      })
+      await Promise.all(probed)
+    }
+    return anyDied
+  }
+
   /** Ends the claims of a dead peer on one lock. Resolves to whether there were any. */
   #end(lock: string, address: SocketAddress): Promise<boolean> {
     return this.#files.of(lock).transactions.do({
@@ -143,4 +169,20 @@ export class DeadHolderCleanup {
     const ended = await Promise.all(names.map((lock) => this.#end(lock, address)))
     return ended.includes(true) ? 'more' : 'kept'
   }
+}
+
+/** Returns where the peers can be reached that hold these locks of a file. */
+function holdersIn(
+  file: LockFile,
+  locks: readonly string[],
+  ownId: string,
+): Promise<readonly SocketAddress[]> {
+  return file.transactions.read((transaction) => {
+    const ids = locks.flatMap((lock) =>
+      transaction.onLock(lock, ({ holders }, _, { peerIds }) =>
+        Array.from(holders.keys(), (id) => peerIds.get(id)),
+      ),
+    )
+    return addressesOf(transaction, new Set(ids), ownId)
+  })
 }

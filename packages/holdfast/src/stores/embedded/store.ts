@@ -178,7 +178,14 @@ export class EmbeddedStore implements Store {
     }
   }
 
-  inspect(query: InspectQuery): Promise<InspectPage> {
+  /** Without the claims of processes that died: no waiter may have noticed that. */
+  async inspect(query: InspectQuery): Promise<InspectPage> {
+    const page = await this.#inspect(query)
+    const ended = await this.#deadHolders.endOn(page.locks, this.#socket.id)
+    return ended ? this.#inspect(query) : page
+  }
+
+  #inspect(query: InspectQuery): Promise<InspectPage> {
     if ('lock' in query) return this.#files.inspectLock(query.lock, query.waitersUpTo)
     const { prefix, cursor = '', limit } = query
     return this.#files.inspectPage(prefix, cursor, limit)
