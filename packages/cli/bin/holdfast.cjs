@@ -50,7 +50,12 @@ function cacheFolder({ HOME = '', XDG_CACHE_HOME = '' }) {
   const folder = path.join(base, 'holdfast')
   try {
     // Not recursive: Node 20 never returns where mkdir answers ENOENT for good, such as in /proc.
-    for (const made of [base, folder]) if (!existsSync(made)) mkdirSync(made, { mode: 0o700 })
+    for (const made of [base, folder]) {
+      if (existsSync(made)) continue
+      // Root with the HOME of another user would leave files there that this user cannot change.
+      if (statSync(path.dirname(made)).uid !== process.getuid()) return undefined
+      mkdirSync(made, { mode: 0o700 })
+    }
     const found = lstatSync(folder)
     const isOurs = found.isDirectory() && found.uid === process.getuid() && !(found.mode & 0o077)
     return isOurs ? folder : undefined

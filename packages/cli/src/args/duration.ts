@@ -1,9 +1,13 @@
-/** Durations as people write them: `500ms`, `5s`, `10m`, `1.5h`. */
+/** Durations as people write them: `500ms`, `5s`, `1.5h`, `1h30m`. */
 import { LONGEST_TTL_MS } from 'holdfast/store'
 import { UsageError } from '../cli-error.js'
 
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-const SHAPE = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)$/
+const NUMBER = String.raw`(?:\d+(?:\.\d+)?|\.\d+)`
+/** Each unit at most once, and the largest first. */
+const SHAPE = new RegExp(
+  `^(?=.)${['d', 'h', 'm(?!s)', 's', 'ms'].map((unit) => `(?:(${NUMBER})${unit})?`).join('')}$`,
+)
+const UNITS = [86_400_000, 3_600_000, 60_000, 1_000, 1] as const
 const BARE_NUMBER = /^\d+(?:\.\d+)?$/
 
 /** Returns a duration in milliseconds. `option` names it in errors. A bare `0` needs no unit. */
@@ -14,8 +18,7 @@ export function parseDuration(option: string, text: string): number {
     throw new UsageError(
       `${option} ${JSON.stringify(text)} is not a duration. ${advice(option, text)}`,
     )
-  const [, number, unit] = match
-  const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
+  const ms = UNITS.reduce((sum, unitMs, at) => sum + Number(match[at + 1] ?? 0) * unitMs, 0)
   // A longer one is a mistaken unit, and longer than any TTL.
   if (ms > LONGEST_TTL_MS) throw new UsageError(`${option} ${text} is longer than a year.`)
   // Rounded up: a duration that was not zero must not become zero.
@@ -41,7 +44,7 @@ function advice(option: string, text: string): string {
   if (/^(inf|infinity|never|forever)$/i.test(text))
     return option === '--wait' ? 'Write inf.' : 'Only --wait can be inf.'
   if (text.startsWith('-')) return 'It must not be negative.'
-  return 'Write a number and a unit: 500ms, 5s, 10m, 1.5h.'
+  return 'Write a number and a unit: 500ms, 5s, 1.5h, 1h30m.'
 }
 
 /** Returns a duration for people, in at most two units: `1h 20m`. */

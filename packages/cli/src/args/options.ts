@@ -68,10 +68,11 @@ function asUsageError(
     )
   }
   if (error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
-    const [, option] = /'(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(error.message) ?? []
+    const [, option] =
+      /'(?:-\w, )?(--[\w-]+|-\w)[^']*' argument is ambiguous/.exec(error.message) ?? []
     if (option !== undefined) {
       return new UsageError(
-        `The value of ${option} is missing, or begins with -. Such a value is written ${option}=-…; no duration is negative.`,
+        `The value of ${option} is missing, or begins with -. Such a value is written ${option.length === 2 ? `${option}-…` : `${option}=-…`}; no duration is negative.`,
       )
     }
     // Node's first sentence says which option, and whether its value is missing or unwanted.

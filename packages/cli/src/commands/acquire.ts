@@ -20,7 +20,17 @@ const TTL_MS = 300_000
 /** With a keeper, which renews. */
 const KEPT_TTL_MS = 30_000
 
-const { store, system, modules, namespace, wait, shared, permits, help } = RUN_OPTIONS
+const {
+  store,
+  system,
+  modules,
+  namespace,
+  wait,
+  'no-wait': noWait,
+  shared,
+  permits,
+  help,
+} = RUN_OPTIONS
 
 const OPTIONS = {
   ttl: {
@@ -34,6 +44,7 @@ const OPTIONS = {
     help: `Renew the lock while the process PID runs, and release it when that ends. Then --ttl is ${formatDuration(KEPT_TTL_MS)} by default. In a shell: --pid $$.`,
   },
   wait,
+  'no-wait': noWait,
   shared,
   permits,
   label: { ...RUN_OPTIONS.label, help: 'What `ls` shows for this lock. Default: acquire.' },

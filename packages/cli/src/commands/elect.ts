@@ -55,7 +55,7 @@ async function elect(settings: RunSettings, takeSignal: TakeSignal): Promise<num
       departure.signals.handle(() => {})
       return end
     }
-    note(`"${settings.name}" has another leader from now on; standing again.`)
+    note(`this candidate leads "${settings.name}" no more; it stands again.`)
   }
 }
 

@@ -5,7 +5,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { printHelp } from '../args/help.js'
-import { OUTPUT_OPTIONS } from '../args/common.js'
+import { STORE_OPTIONS } from '../args/common.js'
+import { LAB_ABOUT, LAB_OPTIONS } from '../args/lab-options.js'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { readHostSettings } from '../stores/host-settings.js'
 import { findPackage } from '../stores/libraries.js'
@@ -17,12 +18,12 @@ const INSTALL = `npm install --save-dev ${PACKAGE}`
 export const command: Command = {
   help: {
     usage: 'holdfast lab [TOPIC] [options]',
-    about: `Shows what goes wrong with locks, and what helps, on real servers that it starts and stops itself.
+    about: `${LAB_ABOUT}
 
-The lab is a package of its own, and it is not installed here. To install it:
+The lab is a package of its own. Where it is not installed:
 
   ${INSTALL}`,
-    options: { help: OUTPUT_OPTIONS.help },
+    options: { ...LAB_OPTIONS, modules: STORE_OPTIONS.modules },
   },
 
   async main(argv, takeSignal) {

@@ -8,7 +8,8 @@ import { noOperand } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
 import { printAnswer } from '../output/json.js'
-import { locateStore } from '../stores/locate.js'
+import { schemeOf } from 'holdfast/url'
+import { locateStore, type StoreLocation } from '../stores/locate.js'
 import type { Command } from './command.js'
 import { stdout } from '../output/streams.js'
 
@@ -21,7 +22,7 @@ const OPTIONS = {
 export const command: Command = {
   help: {
     usage: 'holdfast migrate --store URL [--print]',
-    about: `Creates the tables and routines that a store in a database needs. Running it again is safe. Other stores need no migration.`,
+    about: `Creates the tables and routines that a store in a database needs. Running it again is safe. Other stores need no tables, and nothing is done.`,
     options: OPTIONS,
   },
 
@@ -32,15 +33,20 @@ export const command: Command = {
     const location = locateStore(parsed.values)
     const { migrate, migrationScript } = (await import('../servers.js')).databases
     const { print, json } = parsed.values
+    const sql = migrationScript(location.url)
     if (print === true) {
-      const sql = migrationScript(location.url)
-      if (json === true) printAnswer({ store: location.shown, sql })
-      else stdout().write(sql)
+      if (json === true) printAnswer({ store: location.shown, sql: sql ?? '' })
+      else stdout().write(sql ?? `-- ${unneeded(location)}\n`)
       return EXIT.ok
     }
-    await migrate(location)
-    if (json === true) printAnswer({ store: location.shown, migrated: true })
-    else stdout().write(`${location.shown} is ready.\n`)
+    if (sql !== undefined) await migrate(location)
+    if (json === true) printAnswer({ store: location.shown, migrated: sql !== undefined })
+    else
+      stdout().write(`${sql === undefined ? unneeded(location) : `${location.shown} is ready.`}\n`)
     return EXIT.ok
   },
+}
+
+function unneeded({ url, shown }: StoreLocation): string {
+  return `${shown} is ready: the ${schemeOf(url)} store needs no tables.`
 }

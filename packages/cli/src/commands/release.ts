@@ -15,7 +15,8 @@ const OPTIONS = { ...STORE_OPTIONS, ...OUTPUT_OPTIONS }
 export const command: Command = {
   help: {
     usage: 'holdfast release HANDLE [options]',
-    about: `Releases the lock of a HANDLE that acquire printed. Exits with 74 when the lock had been lost before.
+    about: `Releases the lock of a HANDLE that acquire printed. A second release is a success as well, as long as
+the store remembers the first one. Exits with 74 when the lock had been lost before.
 To end the claim of another program use steal.`,
     options: OPTIONS,
   },

@@ -20,14 +20,15 @@ import { stderr } from '../output/streams.js'
 
 export const command: Command = {
   help: {
-    usage: 'holdfast run NAME [options] -- COMMAND [ARGUMENT…]',
+    usage:
+      'holdfast run NAME [options] -- COMMAND [ARGUMENT…]\n       holdfast run NAME [options] -c TEXT',
     about: `Waits for the lock NAME, runs the command under it, and releases it.
 
-No shell parses the command. It keeps stdin, stdout and stderr, and its exit code is passed on. Its environment
+No shell parses the command after --. It keeps stdin, stdout and stderr, and its exit code is passed on. Its environment
 has HOLDFAST_LOCK_NAME, HOLDFAST_TOKEN, HOLDFAST_OWNER, HOLDFAST_STORE and HOLDFAST_TTL_MS.`,
     options: RUN_OPTIONS,
     notes: `
-Durations have a unit: 500ms, 5s, 10m, 1.5h.
+Durations have a unit: 500ms, 5s, 10m, 1h30m.
 
 Exit codes: the command's own; 128+n when signal n ended it; 126 not executable, 127 not found;
 64 usage, 69 store unreachable, 71 the system refused or killed a process at the start, 74 lock lost,
@@ -83,8 +84,9 @@ function fail(status: RunStatus, error: unknown, settings: RunSettings): void {
   status.error = { code: failure.code, message: failure.message }
   status.exitCode = failure.exitCode
   status.outcome = OUTCOMES[failure.code] ?? 'failed'
-  const skipped = status.outcome === 'busy' && settings.skipOk
-  if (skipped) status.exitCode = EXIT.ok
+  const { busyCode } = settings
+  if (status.outcome === 'busy' && busyCode !== undefined) status.exitCode = busyCode
+  const skipped = status.outcome === 'busy' && busyCode === EXIT.ok
   if (!settings.json && !(skipped && !isatty(2))) writeFailure(failure, false)
 }
 

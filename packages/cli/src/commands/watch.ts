@@ -43,7 +43,8 @@ or those whose names begin with PREFIX.`,
     options: OPTIONS,
     notes: `
 Keys: q quits, s sorts by another column, r reverses, / filters by a part of the name, the arrows or j and k select,
-enter opens one lock, esc goes back.
+home and end go to the first and the last lock, enter opens one, esc goes back. The table, its filter and its order
+are of the first 1000 locks by name; PREFIX chooses others.
 
 It needs a terminal. In a script use: holdfast ls --json`,
   },
@@ -56,6 +57,10 @@ It needs a terminal. In a script use: holdfast ls --json`,
     const intervalMs = intervalOf(values.interval)
     if (!isatty(0) || !isatty(1))
       throw new UsageError('watch needs a terminal. In a script use: holdfast ls --json')
+    if (process.env['TERM'] === 'dumb')
+      throw new UsageError(
+        'watch needs a terminal that moves its cursor, and TERM is dumb. Use: holdfast ls',
+      )
     return withLocks(values, (locks, location) => watch(locks, location, prefix, intervalMs))
   },
 }

@@ -1,4 +1,5 @@
 /** Completion scripts of shells, made from the commands and their tables of options. */
+import { LAB_TOPICS } from '../args/lab-options.js'
 import type { OptionTable } from '../args/options.js'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -16,7 +17,28 @@ const RUNNERS = ['run', 'elect']
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   'on-lost': ['term', 'kill', 'warn'],
 }
-const FILES = ['status-file', 'html']
+/** Operands that a shell can complete. */
+const OPERANDS: Readonly<Record<string, readonly string[]>> = {
+  completion: SHELLS,
+  lab: LAB_TOPICS,
+}
+const FILES = ['status-file', 'html', 'modules']
+
+/** The words for an option: a value such as `one|several` lists them itself. */
+function wordsOf(option: string, value: string | undefined): readonly string[] | undefined {
+  return WORDS[option] ?? (value?.includes('|') === true ? value.split('|') : undefined)
+}
+
+/** All options with words, of all commands. */
+function wordedOptions(commands: readonly DescribedCommand[]): Map<string, readonly string[]> {
+  const options = commands.flatMap((command) => Object.entries(command.options))
+  return new Map(
+    options.flatMap(([option, { value }]) => {
+      const words = wordsOf(option, value)
+      return words === undefined ? [] : [[option, words] as const]
+    }),
+  )
+}
 
 export function completionScript(shell: Shell, commands: readonly DescribedCommand[]): string {
   return { bash, zsh, fish }[shell](commands)
@@ -26,9 +48,13 @@ function bash(commands: readonly DescribedCommand[]): string {
   const cases = commands.map(
     ({ name, options }) => `    ${name}) words='${flags(options).join(' ')}' ;;`,
   )
-  const values = Object.entries(WORDS).map(
+  const values = [...wordedOptions(commands)].map(
     ([option, words]) =>
       `    --${option}) COMPREPLY=($(compgen -W '${words.join(' ')}' -- "$current")); return ;;`,
+  )
+  const operands = Object.entries(OPERANDS).map(
+    ([command, words]) =>
+      `  [[ \${COMP_WORDS[1]} == ${command} && $current != -* ]] && words='${words.join(' ')}'`,
   )
   return `# Completion of holdfast for bash.
 _holdfast() {
@@ -52,7 +78,7 @@ ${values.join('\n')}
 ${cases.join('\n')}
     help) words='${commands.map(({ name }) => name).join(' ')}' ;;
   esac
-  [[ \${COMP_WORDS[1]} == completion && $current != -* ]] && words='${SHELLS.join(' ')}'
+${operands.join('\n')}
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -F _holdfast holdfast
@@ -62,15 +88,18 @@ complete -F _holdfast holdfast
 function zsh(commands: readonly DescribedCommand[]): string {
   const names = commands.map(({ name, about }) => `    '${name}:${quoted(about)}'`)
   const cases = commands.map(({ name, options }) => {
-    const rows = Object.entries(options).map(
-      ([option, { help, value }]) =>
-        `'--${option}${value === undefined ? '' : '='}[${bracketed(help)}]${zshValue(option, value)}'`,
-    )
+    const rows = Object.entries(options).map(([option, { help, short, value }]) => {
+      const tail = `[${bracketed(help)}]${zshValue(option, value)}'`
+      const long = `'--${option}${value === undefined ? '' : '='}${tail}`
+      return short === undefined
+        ? long
+        : `${long} '-${short}${value === undefined ? '' : '+'}${tail}`
+    })
     const operand = RUNNERS.includes(name)
       ? `'1:lock name:'`
-      : name === 'completion'
-        ? `'1:shell:(${SHELLS.join(' ')})'`
-        : `'*:name:'`
+      : OPERANDS[name] === undefined
+        ? `'*:name:'`
+        : `'1:word:(${OPERANDS[name].join(' ')})'`
     return `    ${name}) _arguments ${rows.join(' \\\n      ')} \\\n      ${operand} ;;`
   })
   return `#compdef holdfast
@@ -106,15 +135,17 @@ _holdfast "$@"
 
 function zshValue(option: string, value: string | undefined): string {
   if (value === undefined) return ''
-  if (WORDS[option] !== undefined) return `:${value}:(${WORDS[option].join(' ')})`
-  return FILES.includes(option) ? `:${value}:_files` : `:${value}:`
+  const words = wordsOf(option, value)
+  const name = value.replaceAll('|', ' or ')
+  if (words !== undefined) return `:${name}:(${words.join(' ')})`
+  return FILES.includes(option) ? `:${name}:_files` : `:${name}:`
 }
 
 function fish(commands: readonly DescribedCommand[]): string {
   const lines = commands.flatMap(({ name, about, options }) => [
     `complete -c holdfast -n __fish_use_subcommand -a ${name} -d '${quoted(about)}'`,
     ...Object.entries(options).map(([option, { short, value, help }]) => {
-      const words = WORDS[option]
+      const words = wordsOf(option, value)
       const form = [
         `-l ${option}`,
         ...(short === undefined ? [] : [`-s ${short}`]),
@@ -125,17 +156,34 @@ function fish(commands: readonly DescribedCommand[]): string {
       return `complete -c holdfast -n '__fish_seen_subcommand_from ${name}' ${form} -d '${quoted(firstSentence(help))}'`
     }),
   ])
+  const operands = Object.entries(OPERANDS).map(
+    ([command, words]) =>
+      `complete -c holdfast -n '__fish_seen_subcommand_from ${command}' -a '${words.join(' ')}'`,
+  )
   return `# Completion of holdfast for fish.
 complete -c holdfast -f
 complete -c holdfast -n __fish_use_subcommand -a help -d 'Show the help of a command'
 ${lines.join('\n')}
-complete -c holdfast -n '__fish_seen_subcommand_from completion' -a '${SHELLS.join(' ')}'
-complete -c holdfast -n 'contains -- -- (commandline -opc)' -a '(__fish_complete_subcommand)'
+${operands.join('\n')}
+function __holdfast_after_dashes
+  set -l words (commandline -opc)
+  set -l at (contains -i -- -- $words)
+  and contains -- $words[2] ${RUNNERS.join(' ')}
+  and echo $at
+end
+function __holdfast_command
+  set -l words (commandline -opc)
+  set -l at (__holdfast_after_dashes)
+  complete -C (string join ' ' -- (string escape -- $words[(math $at + 1)..]) (commandline -ct))
+end
+complete -c holdfast -n '__holdfast_after_dashes >/dev/null' -a '(__holdfast_command)'
 `
 }
 
 function flags(options: OptionTable): string[] {
-  return Object.keys(options).map((name) => `--${name}`)
+  return Object.entries(options).flatMap(([name, { short }]) =>
+    short === undefined ? [`--${name}`] : [`--${name}`, `-${short}`],
+  )
 }
 
 function firstSentence(text: string): string {

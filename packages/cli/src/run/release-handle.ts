@@ -7,7 +7,7 @@ export async function releaseHandle(locks: Locks, handle: string): Promise<'rele
   const outcome = await locks.releaseHandle(handle)
   if (outcome === 'released') return outcome
   throw new CliError(
-    'The lock of this handle was lost before: its TTL passed, or it was released or stolen.',
+    'The lock of this handle was lost before: its TTL passed, it was stolen, or it was released long ago.',
     'LOCK_LOST',
   )
 }

@@ -10,6 +10,7 @@ import {
 import { inNamespace } from '../args/name.js'
 import { parseOptions, type OptionTable, type OptionValues } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
+import { EXIT } from '../exit-codes.js'
 import type { OnLost } from '../supervise/lease-watch.js'
 
 export const RUN_OPTIONS = {
@@ -22,8 +23,14 @@ export const RUN_OPTIONS = {
   },
   wait: {
     type: 'string',
+    short: 'w',
     value: 'DUR',
     help: 'How long to wait for a busy lock, or for a store that cannot be reached (at least 2s): a duration, 0 or inf. Default: inf for a busy lock, 30s for the store. A wait of 10s or more is reported on stderr.',
+  },
+  'no-wait': {
+    type: 'boolean',
+    short: 'n',
+    help: 'Do not wait for a busy lock; the same as --wait 0.',
   },
   shared: {
     type: 'boolean',
@@ -59,6 +66,18 @@ export const RUN_OPTIONS = {
     help: 'Keep the lock while background processes of the command run, after its end too.',
   },
   'skip-ok': { type: 'boolean', help: 'Exit with 0 instead of 75 when the lock is busy.' },
+  'busy-code': {
+    type: 'string',
+    short: 'E',
+    value: 'N',
+    help: 'Exit with N instead of 75 when the lock is busy.',
+  },
+  command: {
+    type: 'string',
+    short: 'c',
+    value: 'TEXT',
+    help: 'Run TEXT by /bin/sh -c, instead of the command after --.',
+  },
   label: {
     type: 'string',
     value: 'TEXT',
@@ -101,7 +120,8 @@ export interface RunSettings extends LockSettings {
   readonly atLeastMs: number
   readonly atMostMs: number
   readonly untilGroupEnds: boolean
-  readonly skipOk: boolean
+  /** The exit code when the lock is busy; undefined for the usual one. */
+  readonly busyCode: number | undefined
   readonly statusFile: string | undefined
 }
 
@@ -114,6 +134,7 @@ type LockValues = Pick<
   | 'namespace'
   | 'ttl'
   | 'wait'
+  | 'no-wait'
   | 'shared'
   | 'permits'
   | 'label'
@@ -135,7 +156,7 @@ export function runSettings(
 ): RunSettings | undefined {
   const { values, positionals, rest } = parseOptions(options as typeof RUN_OPTIONS, argv)
   if (values.help === true) return undefined
-  const { name, command } = operands(positionals, rest)
+  const { name, command } = operands(positionals, rest, values.command)
   // Every reader of the store sees the label, and arguments may be passwords.
   const lock = lockSettings(name, basename(command[0]), values)
   return {
@@ -152,7 +173,7 @@ export function runSettings(
         ? Infinity
         : parsePositiveDuration('--at-most-for', values['at-most-for']),
     untilGroupEnds: values['until-group-ends'] ?? false,
-    skipOk: values['skip-ok'] ?? false,
+    busyCode: busyCodeOf(values),
     statusFile: values['status-file'],
   }
 }
@@ -164,7 +185,7 @@ export function lockSettings(
   values: LockValues,
   defaultTtlMs = DEFAULT_TTL_MS,
 ): LockSettings {
-  const waitMs = values.wait === undefined ? Infinity : parseWait('--wait', values.wait)
+  const waitMs = waitOf(values)
   return {
     name: inNamespace(values.namespace, name),
     store: values.store,
@@ -172,11 +193,25 @@ export function lockSettings(
     modules: values.modules,
     ttlMs: ttlOf(values.ttl, defaultTtlMs),
     waitMs,
-    outageMs: outageOf(waitMs, values.wait !== undefined),
+    outageMs: outageOf(waitMs, (values.wait ?? values['no-wait']) !== undefined),
     sharing: sharingOf(values),
     label: values.label ?? label,
     json: values.json ?? false,
   }
+}
+
+function waitOf({ wait, 'no-wait': noWait }: LockValues): number {
+  if (noWait !== true) return wait === undefined ? Infinity : parseWait('--wait', wait)
+  if (wait === undefined) return 0
+  throw new UsageError('--wait and --no-wait say two things; give one of them.')
+}
+
+function busyCodeOf({ 'busy-code': code, 'skip-ok': skipOk }: Values): number | undefined {
+  if (code === undefined) return skipOk === true ? EXIT.ok : undefined
+  if (skipOk === true)
+    throw new UsageError('--busy-code and --skip-ok name two exit codes; give one of them.')
+  if (/^\d{1,3}$/.test(code) && Number(code) <= 255) return Number(code)
+  throw new UsageError(`--busy-code ${JSON.stringify(code)} must be a whole number from 0 to 255.`)
 }
 
 /** A store needs a while for its first answer, also where a busy lock is not waited for. */
@@ -192,15 +227,21 @@ function outageOf(waitMs: number, isGiven: boolean): number {
 function operands(
   positionals: readonly string[],
   rest: readonly string[] | undefined,
+  text: string | undefined,
 ): Pick<RunSettings, 'name' | 'command'> {
   const [name, extra] = positionals
   if (name === undefined) throw new UsageError('Which lock? Write: holdfast run NAME -- COMMAND…')
   if (extra !== undefined) {
     throw new UsageError(
-      rest === undefined
+      rest === undefined && text === undefined
         ? `Put -- before the command: holdfast run ${name} -- ${extra} …`
         : `One lock name is expected, not two (${JSON.stringify(name)}, ${JSON.stringify(extra)}).`,
     )
+  }
+  if (text !== undefined) {
+    if (rest !== undefined) throw new UsageError('-c and -- name two commands; give one of them.')
+    if (text.trim() === '') throw new UsageError('-c is empty. Write: holdfast run NAME -c COMMAND')
+    return { name, command: ['/bin/sh', '-c', text] }
   }
   const [program, ...args] = rest ?? []
   if (program === undefined)

@@ -1,21 +1,32 @@
 /** What the commands do with a database besides locking: its tables, and its diagnosis. */
 import * as mysql from 'holdfast/mysql'
 import * as postgres from 'holdfast/postgres'
-import { databaseUrl, openMysqlPool, openPostgresPool, schemeOf } from 'holdfast/url'
+import {
+  clientModules,
+  databaseUrl,
+  openMysqlPool,
+  openPostgresPool,
+  REDIS_SCHEMES,
+  schemeOf,
+} from 'holdfast/url'
 import { UsageError } from '../cli-error.js'
 import { libraryFolder } from './libraries.js'
 import type { StoreLocation } from './locate.js'
 
-/** Returns the SQL that creates the tables and routines of the URL's database. */
-export function migrationScript(url: string): string {
-  return isPostgres(url)
+/**
+ * Returns the SQL that creates the tables and routines of the URL's database; undefined for a store
+ * that is in none.
+ */
+export function migrationScript(url: string): string | undefined {
+  if (isPostgres(url) === undefined) return undefined
+  return isPostgres(url) === true
     ? postgres.postgresSchema(databaseUrl(url, 'schema').own)
     : mysql.mysqlSchema(databaseUrl(url, 'prefix').own)
 }
 
 /** Creates the tables and routines. */
 export function migrate(location: StoreLocation): Promise<void> {
-  return isPostgres(location.url)
+  return isPostgres(location.url) === true
     ? withPostgres(location, ({ pool, schema }) => postgres.migratePostgres(pool, schema))
     : withMysql(location, ({ pool, prefix }) => mysql.migrateMysql(pool, prefix))
 }
@@ -30,14 +41,16 @@ export function examineMysql(location: StoreLocation): Promise<mysql.MysqlDiagno
   return withMysql(location, mysql.diagnose)
 }
 
-/** @throws UsageError for a store that is in no database. */
-function isPostgres(url: string): boolean {
+const WITHOUT_TABLES = [...REDIS_SCHEMES, 'embedded', 'etcd', 'etcds', 'zk']
+
+/** Whether the URL names PostgreSQL; false for MySQL, undefined for a store in no database. */
+function isPostgres(url: string): boolean | undefined {
+  const [module] = clientModules(schemeOf(url))
+  if (module === 'pg') return true
+  if (module === 'mysql2/promise') return false
   const scheme = schemeOf(url)
-  if (scheme === 'postgres' || scheme === 'postgresql') return true
-  if (scheme === 'mysql' || scheme === 'mariadb') return false
-  throw new UsageError(
-    `The ${scheme} store needs no migration. Give --store the postgres: or mysql: URL of a database.`,
-  )
+  if (WITHOUT_TABLES.includes(scheme)) return undefined
+  throw new UsageError(`There is no store for ${scheme}: URLs.`)
 }
 
 type PostgresOptions = Awaited<ReturnType<typeof openPostgresPool>>

@@ -98,6 +98,12 @@ export function press(state: WatchState, key: Key, pageLines: number): WatchStat
       return move(state, -pageLines)
     case 'page-down':
       return move(state, pageLines)
+    case 'home':
+    case 'g':
+      return move(state, -Infinity)
+    case 'end':
+    case 'G':
+      return move(state, Infinity)
     default:
       return state
   }

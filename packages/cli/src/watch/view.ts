@@ -81,7 +81,11 @@ function summary(state: WatchState, options: ViewOptions): string[] {
   const parts = [
     `${state.locks.length}${state.truncated ? '+' : ''} locks, ${holders} holders, ${waiters} waiters`,
     `by ${state.sort}${state.reversed ? ', reversed' : ''}`,
-    ...(state.filter === '' && !state.typing ? [] : [`filter: ${printable(state.filter)}`]),
+    ...(state.filter === '' && !state.typing
+      ? []
+      : [
+          `filter${state.truncated ? ` of these ${state.locks.length}` : ''}: ${printable(state.filter)}`,
+        ]),
   ]
   return [parts.join(' · ') + (state.typing ? '█' : '')]
 }
@@ -94,7 +98,9 @@ function listLines(state: WatchState, { size, paint }: ViewOptions): string[] {
         ? ''
         : state.filter === ''
           ? 'No lock is held or waited for.'
-          : 'No lock matches the filter.',
+          : state.truncated
+            ? `None of these ${state.locks.length} locks matches the filter. There are more: holdfast watch PREFIX`
+            : 'No lock matches the filter.',
     ]
   const selected = selectedLock(state)
   const rows = lockRows(locks)

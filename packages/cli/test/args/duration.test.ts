@@ -18,6 +18,9 @@ describe('durations', () => {
     ['0', 0],
     ['0s', 0],
     ['0.2ms', 1],
+    ['1h30m', 5_400_000],
+    ['1d2h3m4s5ms', 93_784_005],
+    ['1m500ms', 60_500],
   ])('reads %s', (text, ms) => {
     expect(parseDuration('--ttl', text)).toBe(ms)
   })
@@ -30,7 +33,10 @@ describe('durations', () => {
     '5 s',
     '5S',
     's',
-    '1h30m',
+    '30m1h',
+    '5s5s',
+    '1h 30m',
+    '1h30',
     'NaN',
     'inf',
     'Infinity',

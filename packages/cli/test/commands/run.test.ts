@@ -130,17 +130,27 @@ describe('holdfast run', () => {
     expect(waiter.stdout).toBe('mine\n')
   })
 
+  it('runs a text by the shell with -c', async () => {
+    const run = new Box().holdfast(['run', 'job', '-c', 'echo "$HOLDFAST_LOCK_NAME"; exit 5'])
+    expect(await run.code()).toBe(5)
+    expect(run.stdout).toBe('job\n')
+  })
+
   it.each([
     [['--wait', '0'], 75],
     [['--wait', '150ms'], 75],
     [['--wait', '0', '--skip-ok'], 0],
+    [['-n'], 75],
+    [['-w', '150ms'], 75],
+    [['-n', '-E', '0'], 0],
+    [['-nE', '9'], 9],
   ])('gives up a busy lock: %j', async (options, code) => {
     const box = new Box()
     const holder = await box.holder('job')
     const run = box.holdfast(['run', 'job', ...options, '--', 'echo', 'never'])
     expect(await run.code()).toBe(code)
     expect(run.stdout).toBe('')
-    if (code === 75) expect(run.stderr).toMatch(/"job" is busy, held by \S+ pid \d+ \(sh\)/)
+    if (code !== 0) expect(run.stderr).toMatch(/"job" is busy, held by \S+ pid \d+ \(sh\)/)
     else expect(run.stderr).toBe('')
     expect((await box.inspect('job'))?.waiters).toEqual([])
     holder.kill('SIGTERM')

@@ -99,11 +99,18 @@ describe('the keys', () => {
     expect(pressAll(opened, ['escape']).opened).toBe(false)
   })
 
+  it('home and end select the first and the last lock', () => {
+    expect(pressAll(STATE, ['end']).selected).toBe(LONG)
+    expect(pressAll(STATE, ['end', 'home']).selected).toBe('a')
+  })
+
   it('come from the bytes of a terminal', () => {
     expect(keysIn('j\u001b[B\u001bOA\r\u007f\u0003\u001b')).toEqual([
       ...['j', 'down', 'up', 'enter', 'backspace', 'interrupt', 'escape'],
     ])
     expect(keysIn('\u001b[200~\u0001é')).toEqual(['é'])
+    expect(keysIn('\u001b[F\u001bOF\u001b[4~\u001b[8~')).toEqual(['end', 'end', 'end', 'end'])
+    expect(keysIn('\u001b[H\u001bOH\u001b[1~\u001b[7~')).toEqual(['home', 'home', 'home', 'home'])
   })
 })
 
@@ -124,6 +131,13 @@ describe('the view', () => {
       expect(shown).toHaveLength(lines)
       for (const line of shown) expect(displayWidth(line)).toBeLessThanOrEqual(columns)
     }
+  })
+
+  it('says that the filter looks at the first locks alone, where there are more', () => {
+    const filtered = { ...STATE, truncated: true, filter: 'b' }
+    expect(render(filtered, VIEW)[1]).toContain('filter of these 3: b')
+    const none = render({ ...filtered, filter: 'absent' }, VIEW).join('\n')
+    expect(none).toContain('None of these 3 locks matches the filter. There are more')
   })
 
   it('ages what the store answered: TTLs shrink', () => {

@@ -412,3 +412,47 @@ function fill(directory: string): void {
   const { bavail, bsize } = statfsSync(directory)
   writeFileSync(join(directory, 'ballast'), Buffer.alloc(bavail * bsize))
 }
+
+test('a shortage of descriptors is named, and not taken for a folder without rights', () => {
+  const script = `
+    import { closeSync, openSync } from 'node:fs'
+    import { createLocks } from 'holdfast'
+    import { embeddedStore } from 'holdfast/embedded'
+    const locks = createLocks(embeddedStore({ directory: process.argv[1] }))
+    const opened = []
+    try {
+      for (;;) opened.push(openSync('/dev/null'))
+    } catch {
+      closeSync(opened.pop())
+    }
+    await locks.mutex('a').tryAcquire().catch(({ code, message }) => {
+      for (const fd of opened) closeSync(fd)
+      console.log(code, message)
+    })
+    process.exit()
+  `
+  const command = 'ulimit -n 128; exec "$0" --input-type=module -e "$1" "$2"'
+  const { stdout } = spawnSync('sh', ['-c', command, process.execPath, script, makeDirectory()], {
+    cwd: import.meta.dirname,
+    timeout: 20_000,
+  })
+  expect(stdout.toString()).toMatch(
+    /^STORE_UNAVAILABLE .*this process can open no more files\. Raise the limit/,
+  )
+})
+
+test.runIf(isRoot)(
+  'what root makes in the folder of another user belongs to that user',
+  async () => {
+    const home = makeDirectory()
+    chownSync(home, 4321, 4322)
+    const directory = join(home, 'state/holdfast')
+    const store = closing(embeddedStore({ directory }))
+    await take(store, makeClaim('a'))
+    const made = [join(home, 'state'), directory, join(directory, 's'), databaseOf(directory, 'a')]
+    for (const path of [...made, join(directory, 'locks.db')]) {
+      const { uid, gid } = statSync(path)
+      expect([path, uid, gid]).toEqual([path, 4321, 4322])
+    }
+  },
+)

@@ -4,7 +4,6 @@ import { showChoice } from './choose.js'
 import { showEveryday } from './everyday.js'
 import { showLadder } from './ladder.js'
 import {
-  LAB_OPTIONS,
   languageFrom,
   oneOf,
   oversellFrom,
@@ -19,6 +18,9 @@ import {
   type Command,
   ConfigError,
   EXIT,
+  LAB_ABOUT,
+  LAB_OPTIONS,
+  LAB_TOPICS,
   operandsOf,
   parseOptions,
   printJson,
@@ -26,18 +28,7 @@ import {
   UsageError,
 } from './toolkit.js'
 
-const TOPICS = [
-  'tour',
-  'oversell',
-  'ladder',
-  'payment',
-  'schedule',
-  'cache',
-  'config',
-  'choose',
-  'strategies',
-] as const
-type Topic = (typeof TOPICS)[number]
+type Topic = (typeof LAB_TOPICS)[number]
 
 /** What a newcomer sees within a minute, on any machine. */
 const TOUR: LabValues = {
@@ -51,14 +42,7 @@ const TOUR: LabValues = {
 export const command: Command = {
   help: {
     usage: 'holdfast lab [TOPIC] [options]',
-    about: `Shows what goes wrong with locks, and what helps, on real servers that it starts and stops itself.
-
-  tour        a shop oversells, and stops overselling; this is what happens without a TOPIC
-  oversell    every strategy in the same rush: 100 items, 500 buyers, 8 processes, a real database
-  ladder      Redis locks from SETNX to fencing, each broken by its fault and mended by the next
-  payment     a payment callback that is retried; also: schedule, cache, config
-  choose      which store fits, and what the stores do on this machine
-  strategies  the names of all strategies`,
+    about: LAB_ABOUT,
     options: LAB_OPTIONS,
     notes:
       'The lab names what is not installed and leaves it out. Ctrl-C stops everything that was started.',
@@ -73,7 +57,7 @@ export const command: Command = {
     const [word = 'tour', extra] = operandsOf(parsed)
     if (extra !== undefined)
       throw new UsageError(`lab takes one topic; ${JSON.stringify(extra)} is too much.`)
-    const topic = oneOf('The topic', word, TOPICS)
+    const topic = oneOf('The topic', word, LAB_TOPICS)
     refuseOptionsOfOthers(topic, parsed.values)
     if (parsed.values.html !== undefined) assertPage(parsed.values.html)
     const texts = textsOf(languageFrom(parsed.values))

@@ -12,56 +12,7 @@ import {
   type OversellSettings,
   type ServiceName,
 } from '../index.js'
-import {
-  nearest,
-  type OptionTable,
-  type OptionValues,
-  OUTPUT_OPTIONS,
-  parseDuration,
-  UsageError,
-} from './toolkit.js'
-
-export const LAB_OPTIONS = {
-  items: { type: 'string', value: 'N', help: 'oversell: how many there are to sell. Default 100.' },
-  buyers: { type: 'string', value: 'N', help: 'oversell: how many want one. Default 500.' },
-  processes: { type: 'string', value: 'N', help: 'oversell: in how many processes. Default 8.' },
-  segments: {
-    type: 'string',
-    value: 'N',
-    help: 'oversell: segments of the striped inventory. Default 16.',
-  },
-  think: {
-    type: 'string',
-    value: 'DUR',
-    help: 'oversell: how long a sale takes inside the shop. Default 10ms.',
-  },
-  strategies: { type: 'string', value: 'A,B', help: 'oversell: only these. See `lab strategies`.' },
-  machines: { type: 'string', value: 'one|several', help: 'choose: where the processes are.' },
-  have: {
-    type: 'string',
-    value: 'A,B',
-    help: `choose: what you run already: ${HAVE.join(', ')}, nothing.`,
-  },
-  cost: { type: 'string', value: COSTS.join('|'), help: 'choose: what a double grant costs.' },
-  heat: { type: 'string', value: HEATS.join('|'), help: 'choose: how hot the hottest lock is.' },
-  'no-measure': { type: 'boolean', help: 'choose: only recommend, measure nothing.' },
-  services: {
-    type: 'string',
-    value: 'A,B',
-    help: `Start only these servers: ${SERVICES.join(', ')}; or none. Default: all that are installed.`,
-  },
-  html: {
-    type: 'string',
-    value: 'FILE',
-    help: 'Also write a page: charts, and timelines of the ladder.',
-  },
-  lang: {
-    type: 'string',
-    value: LANGUAGES.join('|'),
-    help: 'The language. Default: as the locale says.',
-  },
-  ...OUTPUT_OPTIONS,
-} as const satisfies OptionTable
+import { LAB_OPTIONS, nearest, type OptionValues, parseDuration, UsageError } from './toolkit.js'
 
 export type LabValues = OptionValues<typeof LAB_OPTIONS>
 

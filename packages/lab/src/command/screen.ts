@@ -3,10 +3,18 @@
  * elsewhere.
  */
 import { fill, type Texts } from '../index.js'
-import { cutTo, fold, leftOutColumns, renderTable, widthOf, type Column } from './toolkit.js'
+import {
+  cutTo,
+  fold,
+  leftOutColumns,
+  paintFor,
+  renderTable,
+  widthOf,
+  type Column,
+} from './toolkit.js'
 
 export class Screen {
-  readonly #live = process.stderr.isTTY
+  readonly #live = process.stderr.isTTY && process.env['TERM'] !== 'dumb'
   readonly #quiet: boolean
 
   /** @param quiet for `--json`: only the result */
@@ -50,7 +58,7 @@ export class Screen {
 
   /** Headings stand out where that is possible. */
   heading(text: string): void {
-    this.draw(process.stdout.isTTY ? `\n\u001b[1m${text}\u001b[0m` : `\n${text}`)
+    this.draw(`\n${paintFor(process.stdout)('bold', text)}`)
   }
 
   clear(): void {

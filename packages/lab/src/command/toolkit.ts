@@ -1,5 +1,5 @@
 /** What the lab takes from the command line: options, tables, errors and exit codes. */
-export { OUTPUT_OPTIONS } from '../../../cli/dist/args/common.js'
+export { LAB_ABOUT, LAB_OPTIONS, LAB_TOPICS } from '../../../cli/dist/args/lab-options.js'
 export { parseDuration } from '../../../cli/dist/args/duration.js'
 export { renderHelp } from '../../../cli/dist/args/help.js'
 export { operandsOf } from '../../../cli/dist/args/name.js'
@@ -15,4 +15,4 @@ export { EXIT } from '../../../cli/dist/exit-codes.js'
 export { fold } from '../../../cli/dist/output/fold.js'
 export { printJson } from '../../../cli/dist/output/json.js'
 export { cutTo, leftOutColumns, renderTable, type Column } from '../../../cli/dist/output/table.js'
-export { widthOf } from '../../../cli/dist/output/terminal.js'
+export { paintFor, widthOf } from '../../../cli/dist/output/terminal.js'

@@ -6,15 +6,19 @@ import { createHash } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
+  closeSync,
   constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
   linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { devNull, homedir, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError } from '../../errors.js'
@@ -155,6 +159,13 @@ export function prepareFolder(folder: StateFolder, machine: Machine): void {
 
 /** A typed error for a folder or file that cannot be used, saying what to do. */
 export function unusable(folder: StateFolder, cause: unknown): StoreUnavailableError {
+  if (isShortOfFiles()) {
+    return new StoreUnavailableError(
+      `The state folder ${folder.directory} cannot be used: this process can open no more files. ` +
+        'Raise the limit (ulimit -n), or close some.',
+      { store: 'embedded', cause },
+    )
+  }
   const reason = cause instanceof Error ? cause.message : String(cause)
   const advice = folder.shared
     ? 'The folder for all users is made by root: run "holdfast doctor --system" as root once.'
@@ -167,6 +178,22 @@ export function unusable(folder: StateFolder, cause: unknown): StoreUnavailableE
       cause,
     },
   )
+}
+
+/** The database, its log, the index of the log, and the folder. */
+const FILES_OF_DATABASE = 4
+
+/** SQLite does not tell a shortage of descriptors from a file that it may not open. */
+function isShortOfFiles(): boolean {
+  const opened: number[] = []
+  try {
+    for (let count = 0; count < FILES_OF_DATABASE; count += 1) opened.push(openSync(devNull, 'r'))
+    return false
+  } catch (error) {
+    return ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
+  } finally {
+    for (const fd of opened) closeSync(fd)
+  }
 }
 
 function makeFolder(path: string, mode: number): void {
@@ -189,8 +216,26 @@ function makeWithThoseAbove(path: string, mode: number): void {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw error
   }
-  // The process may mask bits.
-  chmodSync(path, mode)
+  // Windows opens no folders, and has no such modes.
+  if (process.platform === 'win32') return
+  const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants
+  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY)
+  try {
+    takeOver(fd, path, mode)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/**
+ * Gives a new file or folder its mode, which the process may mask. What root makes in a folder of
+ * another user belongs to that user, who could not use the locks afterwards: sudo can keep HOME.
+ */
+function takeOver(fd: number, path: string, mode: number): void {
+  fchmodSync(fd, mode)
+  if (process.geteuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(path))
+  if (uid !== 0 && fstatSync(fd).uid === 0) fchownSync(fd, uid, gid)
 }
 
 /**
@@ -220,9 +265,12 @@ function makeFile(path: string, mode: number): void {
   if (statSync(path, { throwIfNoEntry: false })) return
   const unnamed = `${path}.${systemRandom.id()}`
   try {
-    writeFileSync(unnamed, '', { flag: 'wx', mode })
-    // The process may mask bits.
-    chmodSync(unnamed, mode)
+    const fd = openSync(unnamed, 'wx', mode)
+    try {
+      takeOver(fd, unnamed, mode)
+    } finally {
+      closeSync(fd)
+    }
     linkSync(unnamed, path)
   } catch (error) {
     // Another process was faster.
