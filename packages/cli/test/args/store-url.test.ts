@@ -50,6 +50,10 @@ describe('which store', () => {
 
   it('reads the address of an etcd cluster, its user, and its certificates', () => {
     expect(etcdOptions('etcd://h')).toEqual({ endpoints: ['http://h:2379'] })
+    expect(etcdOptions('etcd://h?prefix=team/locks')).toEqual({
+      endpoints: ['http://h:2379'],
+      prefix: 'team/locks',
+    })
     const url = `etcds://me:p%40ss:word@a:1,b,[::1]:3/?ca=${import.meta.filename}&serverName=etcd`
     expect(etcdOptions(url)).toEqual({
       endpoints: ['https://a:1', 'https://b:2379', 'https://[::1]:3'],

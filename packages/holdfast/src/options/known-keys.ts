@@ -53,7 +53,7 @@ function unknownKey(
   details?: LockErrorDetails,
 ): LockUsageError {
   if (isClient(options)) return notOptions(call, options, known, details)
-  const advice = adviceOn(key, Object.keys(known))
+  const advice = adviceOn(key, Object.keys(known), call)
   const text = `There is no option ${describe(key)} for ${call}. ${advice}`
   return new LockUsageError(text, details)
 }

@@ -35,18 +35,34 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   duration: 'ttlMs',
   expiry: 'ttlMs',
   tickTime: 'tickMs',
+  keyPrefix: 'prefix',
+  hosts: 'endpoints',
+  url: 'endpoints',
   limit: 'permits',
   count: 'weight',
 }
 
-/** Returns a sentence that says what to write instead of an unknown key. */
-export function adviceOn(key: string, known: readonly string[]): string {
+/**
+ * Returns a sentence that says what to write instead of an unknown key.
+ *
+ * @param call the call that does not know it: a store is not told what another store takes
+ */
+export function adviceOn(key: string, known: readonly string[], call = ''): string {
   const meant = nearest(key, known) ?? otherName(key, known)
-  const [place] = PLACES.find(([, keys]) => keys.split(' ').includes(key)) ?? []
+  const [place] =
+    PLACES.find(([name, keys]) => keys.split(' ').includes(key) && isFor(name, known, call)) ?? []
   if (place !== undefined && meant?.toLowerCase() !== key.toLowerCase())
     return `Give it to ${place}.`
   if (meant !== undefined) return `Did you mean "${meant}"?`
   return known.length === 0 ? elsewhere(key) : `It takes ${known.join(', ')}.`
+}
+
+/** Whether the advice to give an option to a place may help the caller of a call. */
+function isFor(place: string, known: readonly string[], call: string): boolean {
+  if (!call.endsWith('Store')) return true
+  if (place.startsWith('the store') || place.endsWith('Store')) return false
+  const hasClient = ['client', 'clients', 'pool'].some((name) => known.includes(name))
+  return hasClient || !place.includes('client')
 }
 
 /** Where a misspelt option belongs that was given to a call without options. */

@@ -28,6 +28,7 @@ export function etcdOptions(url: string): EtcdOptions {
   return {
     endpoints,
     ...(user === undefined ? {} : { credentials: credentialsOf(user) }),
+    ...prefixOf(options),
     ...(secure ? { tls: tlsOf(options) } : refuseAny(options)),
   }
 }
@@ -51,6 +52,13 @@ function credentialsOf(text: string): { user: string; password: string } {
   }
 }
 
+/** Takes the prefix out of the options. */
+function prefixOf(options: URLSearchParams): Pick<EtcdOptions, 'prefix'> {
+  const prefix = options.get('prefix')
+  options.delete('prefix')
+  return prefix === null ? {} : { prefix }
+}
+
 function tlsOf(options: URLSearchParams): EtcdTls {
   const tls: { -readonly [Name in keyof EtcdTls]: EtcdTls[Name] } = {}
   for (const [name, value] of options) {
@@ -59,7 +67,7 @@ function tlsOf(options: URLSearchParams): EtcdTls {
     else if (name === 'serverName') tls.serverName = value
     else
       throw new LockUsageError(
-        `etcds: URLs know the options ca, cert, key and serverName; this one has ${shownOption(name, options)}.`,
+        `etcds: URLs know the options prefix, ca, cert, key and serverName; this one has ${shownOption(name, options)}.`,
       )
   }
   return tls
@@ -69,7 +77,7 @@ function refuseAny(options: URLSearchParams): object {
   const [name] = options.keys()
   if (name === undefined) return {}
   throw new LockUsageError(
-    `etcd: URLs have no options; this one has ${shownOption(name, options)}. For TLS write etcds:.`,
+    `etcd: URLs know the option prefix; this one has ${shownOption(name, options)}. For TLS write etcds:.`,
   )
 }
 

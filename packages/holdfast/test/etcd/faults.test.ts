@@ -217,6 +217,30 @@ describe('credentials', () => {
     },
   )
 
+  test('with rights below a prefix alone use a store with that prefix', TIMEOUT, async () => {
+    const { endpoints } = await start()
+    enableUsers(endpoints[0] ?? '', 'team/')
+    const locks = openLocks({ endpoints, credentials, prefix: 'team' }, { ttlMs: 10_000 })
+    const mutex = locks.mutex('shared')
+    const lease = await mutex.acquire()
+    expect((await mutex.inspect())?.holders).toHaveLength(1)
+    const handle = await lease.export()
+    const adopted = await mutex.adopt(handle)
+    await adopted.renew()
+    expect(await locks.steal('shared', { now: true })).toMatchObject({ holders: 1 })
+    for (const [prefix, shown] of [
+      [undefined, '"holdfast/"'],
+      ['shop', '"shop/"'],
+    ] as const) {
+      const options = { endpoints, credentials, ...(prefix === undefined ? {} : { prefix }) }
+      const refused = openLocks(options).mutex('shared').tryAcquire()
+      await expect(refused).rejects.toMatchObject({
+        code: 'STORE_AUTH',
+        message: expect.stringContaining(`keys that begin with ${shown}`) as string,
+      })
+    }
+  })
+
   test('are not accepted where etcd has no users', TIMEOUT, async () => {
     const { endpoints } = await start()
     const store = openStore({ endpoints, credentials })
@@ -227,12 +251,12 @@ describe('credentials', () => {
 })
 
 /** Authentication, with a user for locks and one for everything. */
-function enableUsers(endpoint: string): void {
+function enableUsers(endpoint: string, folder = 'holdfast/'): void {
   etcdctl(endpoint, 'user', 'add', 'root:secret')
   etcdctl(endpoint, 'user', 'grant-role', 'root', 'root')
   etcdctl(endpoint, 'user', 'add', 'locks:secret')
   etcdctl(endpoint, 'role', 'add', 'locks')
-  etcdctl(endpoint, 'role', 'grant-permission', 'locks', '--prefix=true', 'readwrite', 'holdfast/')
+  etcdctl(endpoint, 'role', 'grant-permission', 'locks', '--prefix=true', 'readwrite', folder)
   etcdctl(endpoint, 'user', 'grant-role', 'locks', 'locks')
   etcdctl(endpoint, 'auth', 'enable')
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import { Channel, type CallOptions, type Stream, type StreamListener } from './channel.js'
+import { Keys } from './keys.js'
 import type { EtcdOptions } from './options.js'
 import { asLockError, isAuthExpired, isDown, isWorthAnotherMember } from './failures.js'
 import { authRequest, METHODS, readToken } from './messages.js'
@@ -36,6 +37,8 @@ const PAUSE_MS = [25, 200] as const
 const LOGINS = 3
 
 export class Connection {
+  /** Where the store keeps its keys. */
+  readonly keys: Keys
   readonly #options: EtcdOptions
   readonly #channels: readonly Channel[]
   #current = 0
@@ -48,6 +51,7 @@ export class Connection {
 
   constructor(options: EtcdOptions) {
     this.#options = options
+    this.keys = new Keys(options.prefix)
     this.#channels = options.endpoints.map((endpoint) => new Channel(endpoint, options))
   }
 
@@ -79,7 +83,7 @@ export class Connection {
         const isAnyUp = down.size < this.#channels.length
         const again = another && isAnyUp && options.repeatable && options.endpoint === undefined
         if (!again || systemClock.monotonicMs() + pauseMs > endMs)
-          throw asLockError(error, this.#options.endpoints[endpoint])
+          throw asLockError(error, this.#options.endpoints[endpoint], this.keys.folder)
         // Every member may be without a leader for a moment.
         await sleep(pauseMs)
       }

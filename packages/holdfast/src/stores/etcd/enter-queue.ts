@@ -9,7 +9,7 @@ import type { Entry, EnterResult, EnterSessions, QueuePosition } from '../coordi
 import { mayGo, wantsAll } from '../coordination/queue-rule.js'
 import type { EntryKeys } from './entry-keys.js'
 import { isLeaseGone } from './failures.js'
-import { goneKey, otherShapes, rivals } from './keys.js'
+import type { Keys } from './keys.js'
 import type { EtcdSession } from './leases.js'
 import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
 import { beforeOperations, positionFrom } from './predecessor-reads.js'
@@ -19,6 +19,7 @@ type Run = (request: Txn) => Promise<TxnAnswer>
 
 /** The entry that is to be made. */
 interface Planned {
+  readonly keys: Keys
   readonly claim: Claim
   readonly key: string
   readonly value: string
@@ -35,8 +36,9 @@ export interface Crowd {
   before(entry: Entry, claim: Claim): Promise<QueuePosition | undefined>
 }
 
-/** What this client knows of the queue before it enters. */
-export interface EnterHints {
+/** Where the queue stands, and what this client knows of it before it enters. */
+export interface EnterContext {
+  readonly keys: Keys
   /** Present when many claims of this client wait there. */
   readonly crowd: Crowd | undefined
   /** Whether its last claim did not fit. */
@@ -49,21 +51,21 @@ const TRIES = 10
 export async function enter(
   run: Run,
   claim: Claim,
-  keys: Pick<EntryKeys, 'take' | 'exchange'>,
+  entryKeys: Pick<EntryKeys, 'take' | 'exchange'>,
   data: EntryData,
   sessions: EnterSessions<EtcdSession>,
-  { crowd, isFull }: EnterHints,
+  { keys, crowd, isFull }: EnterContext,
 ): Promise<EnterResult> {
   const mayFit = claim.kind === 'semaphore' && !wantsAll(claim) && !isFull
   const value = encodeValue(data, claim.id)
-  let key = keys.take(claim)
+  let key = entryKeys.take(claim)
   try {
     for (let tries = 0; tries < TRIES;) {
-      const planned = { claim, key, value, mayFit }
+      const planned = { keys, claim, key, value, mayFit }
       const result = await (crowd && sessions.waiter
         ? tryToJoin(run, planned, { ...sessions, waiter: sessions.waiter }, crowd)
         : tryToEnter(run, planned, sessions))
-      if (result === OCCUPIED) key = keys.exchange(claim)
+      if (result === OCCUPIED) key = entryKeys.exchange(claim)
       else if (result) return checked(claim, sessions, result)
       else tries += 1
     }
@@ -100,15 +102,15 @@ async function tryToEnter(
   planned: Planned,
   sessions: EnterSessions<EtcdSession>,
 ): Promise<TryResult> {
-  const { claim, key, value, mayFit } = planned
+  const { keys, claim, key, value, mayFit } = planned
   const { holder, waiter } = sessions
   const beside = waiter ?? (mayFit ? holder : undefined)
-  const rival = rivals(claim.lock, claim)
+  const rival = keys.rivals(claim.lock, claim)
   const answer = await run({
     when: sound(planned),
     then: [
       // Read before it is written: what is found is what stands before.
-      ...beforeOperations(claim.lock, claim),
+      ...beforeOperations(planned.keys, claim.lock, claim),
       op.txn(
         txn({
           when: [when.empty(rival.key, rival.end)],
@@ -160,11 +162,11 @@ async function tryToJoin(
  * The conditions for a claim to enter: it is new, it was not withdrawn, and the other claims have
  * its kind and capacity.
  */
-function sound({ claim, key }: Planned): Buffer[] {
-  const shapes = otherShapes(claim.lock, claim)
+function sound({ keys, claim, key }: Planned): Buffer[] {
+  const shapes = keys.otherShapes(claim.lock, claim)
   return [
     when.absent(key),
-    when.absent(goneKey(claim)),
+    when.absent(keys.goneKey(claim)),
     ...shapes.map((shape) => when.empty(shape.key, shape.end)),
   ]
 }
@@ -181,7 +183,10 @@ async function enterBeside(
   const { claim, key, value } = planned
   const answer = await run({
     when: sound(planned),
-    then: [...beforeOperations(claim.lock, claim), op.put(key, value, sessions.holder.lease)],
+    then: [
+      ...beforeOperations(planned.keys, claim.lock, claim),
+      op.put(key, value, sessions.holder.lease),
+    ],
     otherwise: refusalOperations(planned),
   })
   if (!answer.succeeded) return refusal(run, planned, sessions, answer)
@@ -192,11 +197,11 @@ async function enterBeside(
   return entered(planned, answer.revision, before, false)
 }
 
-function refusalOperations({ claim, key }: Planned): Buffer[] {
-  const others = otherShapes(claim.lock, claim)
+function refusalOperations({ keys, claim, key }: Planned): Buffer[] {
+  const others = keys.otherShapes(claim.lock, claim)
   return [
     op.range(key),
-    op.range(goneKey(claim)),
+    op.range(keys.goneKey(claim)),
     ...others.map((shape) => op.range(shape.key, { end: shape.end, limit: 1 })),
   ]
 }
@@ -234,7 +239,7 @@ async function reenter(
   const { succeeded, answers, revision } = await run({
     when: [when.unchanged(own.key, own.modRevision)],
     then: [
-      ...beforeOperations(claim.lock, claim, own.createRevision),
+      ...beforeOperations(planned.keys, claim.lock, claim, own.createRevision),
       op.put(own.key, value, session.lease),
     ],
   })

@@ -8,7 +8,7 @@
  */
 import { systemRandom } from '../../clock/clock.js'
 import type { Claim, ClaimRef } from '../../store/contract.js'
-import { entryPrefix } from './keys.js'
+import type { Keys } from './keys.js'
 
 interface EntryKey {
   readonly key: string
@@ -26,14 +26,19 @@ interface Pool {
 export class EntryKeys {
   /** Begins all keys that may be used again. */
   #name = systemRandom.id()
+  readonly #keys: Keys
   readonly #pools = new Map<string, Pool>()
   readonly #taken = new Map<string, EntryKey>()
+
+  constructor(keys: Keys) {
+    this.#keys = keys
+  }
 
   /** The key of a claim's entry: the same one until it is released. */
   take(claim: Claim): string {
     const known = this.#taken.get(idOf(claim))
     if (known) return known.key
-    const prefix = entryPrefix(claim)
+    const prefix = this.#keys.entryPrefix(claim)
     const pool = this.#pools.get(prefix) ?? { free: [], next: 0, used: 0 }
     this.#pools.set(prefix, pool)
     const number = pool.free.pop() ?? pool.next++
@@ -57,7 +62,7 @@ export class EntryKeys {
 
   /** How many entries of this client have, or are about to have, keys in the queue of a claim. */
   used(claim: Claim): number {
-    return this.#pools.get(entryPrefix(claim))?.used ?? 0
+    return this.#pools.get(this.#keys.entryPrefix(claim))?.used ?? 0
   }
 
   /** The entry of this claim is gone for certain, or was never made. */

@@ -1,6 +1,6 @@
 /** Reading an entry by its key, with the word that its claim is gone and what stands before it. */
 import type { EntryQuery, EntryReading } from '../coordination/service.js'
-import { goneKey } from './keys.js'
+import type { Keys } from './keys.js'
 import { op, type TxnAnswer } from './messages.js'
 import { beforeOperations, MOST_BEFORE, positionFrom } from './predecessor-reads.js'
 import { decodeGone, decodeValue } from './values.js'
@@ -9,9 +9,9 @@ import { decodeGone, decodeValue } from './values.js'
 export const OPERATIONS_A_READ = 2 + MOST_BEFORE
 
 /** The entry itself, the word that it was stolen, and what stands before it. */
-export function readOperations({ entry, claim }: EntryQuery): Buffer[] {
-  const before = claim ? beforeOperations(entry.lock, claim, entry.number) : []
-  return [op.range(entry.key), op.range(goneKey(entry)), ...before]
+export function readOperations(keys: Keys, { entry, claim }: EntryQuery): Buffer[] {
+  const before = claim ? beforeOperations(keys, entry.lock, claim, entry.number) : []
+  return [op.range(entry.key), op.range(keys.goneKey(entry)), ...before]
 }
 
 export function readingFrom(

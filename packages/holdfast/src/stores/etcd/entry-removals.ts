@@ -10,7 +10,7 @@ import type { EntryData } from '../coordination/entry.js'
 import type { Entry, ListedEntry } from '../coordination/service.js'
 import type { Batches } from './batches.js'
 import type { EntryKeys } from './entry-keys.js'
-import { goneKey, queueOf } from './keys.js'
+import type { Keys } from './keys.js'
 import { EtcdSession, TombstoneLeases } from './leases.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import type { QuorumReads } from './quorum-reads.js'
@@ -31,6 +31,7 @@ type Seen = Pick<ListedEntry, 'entry' | 'version'>
 export class EntryRemovals {
   readonly #batches: Batches
   readonly #reads: QuorumReads
+  readonly #keys: Keys
   readonly #entryKeys: EntryKeys
   readonly #tombstoneLeases: TombstoneLeases
   /**
@@ -42,27 +43,28 @@ export class EntryRemovals {
   constructor(batches: Batches, reads: QuorumReads, entryKeys: EntryKeys) {
     this.#batches = batches
     this.#reads = reads
+    this.#keys = reads.connection.keys
     this.#entryKeys = entryKeys
     this.#tombstoneLeases = new TombstoneLeases(reads)
   }
 
   isDoubted(claim: Pick<ClaimRef, 'lock' | 'id'>): boolean {
-    return this.#doubted.has(goneKey(claim))
+    return this.#doubted.has(this.#keys.goneKey(claim))
   }
 
   noteDoubt(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
-    this.#doubted.add(goneKey(claim))
+    this.#doubted.add(this.#keys.goneKey(claim))
   }
 
   /** Its entry is gone for certain, and none will be made. */
   forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
-    this.#doubted.delete(goneKey(claim))
+    this.#doubted.delete(this.#keys.goneKey(claim))
     this.#entryKeys.release(claim)
   }
 
   async leave(entry: Entry, version: bigint): Promise<boolean> {
     const then = [op.remove(entry.key)]
-    const word = goneKey(entry)
+    const word = this.#keys.goneKey(entry)
     if (this.#doubted.has(word)) {
       // A try to make it may still be in flight, and must not make it again.
       const lease = await this.#tombstoneLeases.lease(WORD_MS)
@@ -82,8 +84,8 @@ export class EntryRemovals {
 
   async block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
     const lease = await this.#tombstoneLeases.lease(claim.ttlMs)
-    const { key, end } = queueOf(claim.lock)
-    const word = goneKey(claim)
+    const { key, end } = this.#keys.queueOf(claim.lock)
+    const word = this.#keys.goneKey(claim)
     const then = [op.range(key, { end }), op.put(word, encodeGone({}), lease)]
     const otherwise = [op.range(key, { end })]
     const { succeeded, answers } = await this.#change(
@@ -116,7 +118,7 @@ export class EntryRemovals {
    * The word of it stays for as long as the lease lasts.
    */
   async #takenBefore(claim: ClaimRef, lease: bigint): Promise<Gone['taken']> {
-    const word = goneKey(claim)
+    const word = this.#keys.goneKey(claim)
     const { answers } = await this.#change(claim.lock, { when: [], then: [op.range(word)] }, true)
     const known = answers[0]?.found[0]
     if (!known) return undefined
@@ -130,7 +132,7 @@ export class EntryRemovals {
     const lease = await this.#tombstoneLeases.lease(WORD_MS)
     return this.#takeOut(listed, true, (entry) => [
       op.remove(entry.key),
-      op.put(goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
+      op.put(this.#keys.goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
     ])
   }
 

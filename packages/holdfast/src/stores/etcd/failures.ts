@@ -1,5 +1,6 @@
 /** What went wrong in etcd, and what that means for us. */
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { DEFAULT_PREFIX } from './keys.js'
 import { isUnreachable } from '../coordination/is-unreachable.js'
 import {
   CANCELLED,
@@ -71,53 +72,59 @@ export function isLeaseGone(error: unknown): boolean {
 }
 
 /** Any failure as an error of Holdfast, with advice where there is some. */
-export function asLockError(error: unknown, endpoint = 'etcd'): LockError {
+export function asLockError(
+  error: unknown,
+  endpoint = 'etcd',
+  folder: string = DEFAULT_PREFIX,
+): LockError {
   if (isLockError(error)) return error
   const status = statusOf(error)
   const details = status?.details ?? (error instanceof Error ? error.message : String(error))
-  const made = (
-    code: 'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG',
-    advice: string,
-  ): LockError =>
-    new StoreUnavailableError(`etcd at ${endpoint} failed: ${details}. ${advice}`, {
-      code,
-      store: 'etcd',
-      cause: error,
-    })
-  switch (status?.code) {
+  const [code, advice] = adviceOn(status?.code, details, folder)
+  return new StoreUnavailableError(`etcd at ${endpoint} failed: ${details}. ${advice}`, {
+    code,
+    store: 'etcd',
+    cause: error,
+  })
+}
+
+type Advice = readonly ['STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG', string]
+
+function adviceOn(status: number | undefined, details: string, folder: string): Advice {
+  switch (status) {
     case UNAUTHENTICATED:
     case PERMISSION_DENIED:
-      return made(
+      return [
         'STORE_AUTH',
-        'The user needs a role with read and write access to keys that begin with "holdfast/".',
-      )
+        `The user needs a role with read and write access to keys that begin with "${folder}".`,
+      ]
     case INVALID_ARGUMENT:
       if (details.includes('authentication failed'))
-        return made('STORE_AUTH', 'Look at the user and the password.')
+        return ['STORE_AUTH', 'Look at the user and the password.']
       if (hasNoUser(details)) {
-        return made('STORE_AUTH', 'etcd has authentication enabled: give credentials to etcdStore.')
+        return ['STORE_AUTH', 'etcd has authentication enabled: give credentials to etcdStore.']
       }
       if (isOldLogin(details)) {
-        return made(
+        return [
           'STORE_UNAVAILABLE',
           'Its users or roles are being changed again and again: try later.',
-        )
+        ]
       }
-      return made('STORE_CONFIG', 'The server refused the request; it must be etcd 3.4 or later.')
+      return ['STORE_CONFIG', 'The server refused the request; it must be etcd 3.4 or later.']
     case FAILED_PRECONDITION:
       if (details.includes('authentication is not enabled')) {
-        return made('STORE_AUTH', 'Leave the credentials away, or enable authentication in etcd.')
+        return ['STORE_AUTH', 'Leave the credentials away, or enable authentication in etcd.']
       }
-      return made('STORE_CONFIG', 'Look at the settings of the server.')
+      return ['STORE_CONFIG', 'Look at the settings of the server.']
     case RESOURCE_EXHAUSTED:
-      return made(
+      return [
         'STORE_UNAVAILABLE',
         'The database is full: compact and defragment it, then disarm the alarm (etcdctl alarm disarm).',
-      )
+      ]
     case UNIMPLEMENTED:
-      return made('STORE_CONFIG', 'The server is no etcd 3.4 or later.')
+      return ['STORE_CONFIG', 'The server is no etcd 3.4 or later.']
     case undefined:
     default:
-      return made('STORE_UNAVAILABLE', 'Look at the servers and the network.')
+      return ['STORE_UNAVAILABLE', 'Look at the servers and the network.']
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Where entries stand in etcd: `holdfast/locks/<lock>/<shape>/<slot>`.
+ * Where entries stand in etcd: `<prefix>locks/<lock>/<shape>/<slot>`, by default below `holdfast/`.
  *
  * The shape keeps locks of different kinds apart, so that a transaction can refuse a claim of
  * another shape, and separates writers from readers, so that a reader need not read of a thousand
@@ -8,8 +8,8 @@
  */
 import type { Claim } from '../../store/contract.js'
 
-export const ROOT = 'holdfast/locks/'
-const GONE = 'holdfast/gone/'
+/** What the keys of a store begin with, unless the option `prefix` says otherwise. */
+export const DEFAULT_PREFIX = 'holdfast/'
 
 type Shaped = Pick<Claim, 'kind' | 'capacity' | 'weight'>
 
@@ -34,45 +34,9 @@ function spanOf(prefix: string): Span {
   return { key: prefix, end: prefix.slice(0, -1) + String.fromCodePoint(last + 1) }
 }
 
-export function queueOf(lock: string): Span {
-  return spanOf(`${ROOT}${escapeName(lock)}/`)
-}
-
 function shapeOf(claim: Shaped): string {
   if (claim.kind === 'semaphore') return `s${claim.capacity}`
   return claim.weight >= claim.capacity ? 'w' : 'r'
-}
-
-/** What the keys of all entries of a lock begin with that have the shape of a claim. */
-export function entryPrefix(claim: Pick<Claim, 'lock'> & Shaped): string {
-  return `${queueOf(claim.lock).key}${shapeOf(claim)}/`
-}
-
-/** Says that a claim was withdrawn or stolen. */
-export function goneKey({ lock, id }: Pick<Claim, 'lock' | 'id'>): string {
-  return `${GONE}${escapeName(lock)}/${id}`
-}
-
-/** Returns the ranges that must be empty for a claim to agree with the lock's other claims. */
-export function otherShapes(lock: string, claim: Shaped): Span[] {
-  const { key, end } = queueOf(lock)
-  if (claim.kind !== 'semaphore') return [{ key: `${key}s`, end: `${key}t` }]
-  const own = spanOf(`${key}${shapeOf(claim)}/`)
-  return [
-    { key, end: own.key },
-    { key: own.end, end },
-  ]
-}
-
-/**
- * What stands in a claim's way as long as it is there: for a reader the writers, for all others
- * each claim.
- */
-export function rivals(lock: string, claim: Shaped): Span {
-  const { key } = queueOf(lock)
-  return claim.kind !== 'semaphore' && claim.weight < claim.capacity
-    ? spanOf(`${key}w/`)
-    : queueOf(lock)
 }
 
 /** Whether the entry is a mutex or a writer, also one that was downgraded since. */
@@ -88,22 +52,75 @@ export function capacityOf(key: string): number | undefined {
   return permits === undefined ? undefined : Number(permits)
 }
 
-/** All queues of locks whose names begin with `prefix`. */
-export function queuesWith(prefix: string): { key: string; end: Uint8Array } {
-  const key = `${ROOT}${escapeName(prefix)}`
-  // No text in UTF-8 has this byte, so it ends the range of keys with the prefix.
-  return { key, end: Buffer.concat([Buffer.from(key), Buffer.of(0xff)]) }
-}
+/** The keys of one store. */
+export class Keys {
+  /** What all keys of the store begin with. */
+  readonly folder: string
+  /** What the keys of all entries begin with. */
+  readonly root: string
+  readonly #gone: string
 
-/** The queue behind that of a lock. */
-export function after(lock: string): string {
-  return queueOf(lock).end
-}
+  constructor(prefix = DEFAULT_PREFIX) {
+    this.folder = prefix.endsWith('/') ? prefix : `${prefix}/`
+    this.root = `${this.folder}locks/`
+    this.#gone = `${this.folder}gone/`
+  }
 
-/** The lock of an entry's key; undefined for what is none. */
-export function lockOf(key: string): string | undefined {
-  const [lock, shape, slot, ...rest] = key.startsWith(ROOT) ? key.slice(ROOT.length).split('/') : []
-  if (lock === undefined || shape === undefined || slot === undefined || rest.length > 0)
-    return undefined
-  return unescapeName(lock)
+  queueOf(lock: string): Span {
+    return spanOf(`${this.root}${escapeName(lock)}/`)
+  }
+
+  /** What the keys of all entries of a lock begin with that have the shape of a claim. */
+  entryPrefix(claim: Pick<Claim, 'lock'> & Shaped): string {
+    return `${this.queueOf(claim.lock).key}${shapeOf(claim)}/`
+  }
+
+  /** Says that a claim was withdrawn or stolen. */
+  goneKey({ lock, id }: Pick<Claim, 'lock' | 'id'>): string {
+    return `${this.#gone}${escapeName(lock)}/${id}`
+  }
+
+  /** Returns the ranges that must be empty for a claim to agree with the lock's other claims. */
+  otherShapes(lock: string, claim: Shaped): Span[] {
+    const { key, end } = this.queueOf(lock)
+    if (claim.kind !== 'semaphore') return [{ key: `${key}s`, end: `${key}t` }]
+    const own = spanOf(`${key}${shapeOf(claim)}/`)
+    return [
+      { key, end: own.key },
+      { key: own.end, end },
+    ]
+  }
+
+  /**
+   * What stands in a claim's way as long as it is there: for a reader the writers, for all others
+   * each claim.
+   */
+  rivals(lock: string, claim: Shaped): Span {
+    const { key } = this.queueOf(lock)
+    return claim.kind !== 'semaphore' && claim.weight < claim.capacity
+      ? spanOf(`${key}w/`)
+      : this.queueOf(lock)
+  }
+
+  /** All queues of locks whose names begin with `prefix`. */
+  queuesWith(prefix: string): { key: string; end: Uint8Array } {
+    const key = `${this.root}${escapeName(prefix)}`
+    // No text in UTF-8 has this byte, so it ends the range of keys with the prefix.
+    return { key, end: Buffer.concat([Buffer.from(key), Buffer.of(0xff)]) }
+  }
+
+  /** The queue behind that of a lock. */
+  after(lock: string): string {
+    return this.queueOf(lock).end
+  }
+
+  /** The lock of an entry's key; undefined for what is none. */
+  lockOf(key: string): string | undefined {
+    const [lock, shape, slot, ...rest] = key.startsWith(this.root)
+      ? key.slice(this.root.length).split('/')
+      : []
+    if (lock === undefined || shape === undefined || slot === undefined || rest.length > 0)
+      return undefined
+    return unescapeName(lock)
+  }
 }

@@ -3,7 +3,7 @@ import type { InspectQuery } from '../../store/contract.js'
 import { showsEnough } from '../coordination/queue-rule.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../coordination/service.js'
 import type { Connection } from './connection.js'
-import { after, lockOf, queueOf, queuesWith } from './keys.js'
+import type { Keys } from './keys.js'
 import { leaseRequest, METHODS, range, readLease, readRange, type KeyValue } from './messages.js'
 import { decodeValue } from './values.js'
 
@@ -13,14 +13,14 @@ const CHUNK = 500
 export async function listQueues(connection: Connection, query: InspectQuery): Promise<QueuesPage> {
   if ('lock' in query) {
     const { lock, waitersUpTo } = query
-    const { key, end } = queueOf(lock)
+    const { key, end } = connection.keys.queueOf(lock)
     const queues = waitersUpTo
       ? await listFirst(connection, lock, waitersUpTo)
       : await describe(connection, await readAll(connection, key, end))
     return { queues, cursor: undefined }
   }
-  const { key, end } = queuesWith(query.prefix)
-  const start = query.cursor === undefined ? key : after(query.cursor)
+  const { key, end } = connection.keys.queuesWith(query.prefix)
+  const start = query.cursor === undefined ? key : connection.keys.after(query.cursor)
   const found = await readAll(connection, start, end, query.limit)
   const queues = await describe(connection, found)
   const page = queues.slice(0, query.limit)
@@ -33,11 +33,11 @@ async function listFirst(
   lock: string,
   claims: readonly string[],
 ): Promise<ListedQueue[]> {
-  const { key, end } = queueOf(lock)
+  const { key, end } = connection.keys.queueOf(lock)
   for (let limit = claims.length + 1; ; limit *= 4) {
     const body = range(key, { end, limit, sort: 'oldest-first' })
     const answer = readRange(await connection.request(METHODS.range, body, { repeatable: true }))
-    const queues = entriesOf(answer.found)
+    const queues = entriesOf(connection.keys, answer.found)
     const entries = [...queues.values()].flat()
     if (!answer.more || showsEnough(entries, claims)) return withLeaseTimes(connection, queues)
   }
@@ -56,7 +56,7 @@ async function readAll(
     const body = range(from, { end, limit: CHUNK, sort: 'by-key' })
     const answer = readRange(await connection.request(METHODS.range, body, { repeatable: true }))
     found.push(...answer.found)
-    for (const { key } of answer.found) locks.add(lockOf(key))
+    for (const { key } of answer.found) locks.add(connection.keys.lockOf(key))
     const last = answer.found.at(-1)
     if (!answer.more || !last || locks.size > limit) return found
     from = `${last.key}\0`
@@ -67,20 +67,20 @@ async function describe(
   connection: Connection,
   found: readonly KeyValue[],
 ): Promise<ListedQueue[]> {
-  return withLeaseTimes(connection, entriesOf(found))
+  return withLeaseTimes(connection, entriesOf(connection.keys, found))
 }
 
 type FoundEntry = ListedEntry & { readonly sessionId: bigint }
 
-function entriesOf(found: readonly KeyValue[]): Map<string, FoundEntry[]> {
+function entriesOf(keys: Keys, found: readonly KeyValue[]): Map<string, FoundEntry[]> {
   const queues = new Map<string, FoundEntry[]>()
   const inOrder = found.toSorted((one, other) =>
     one.createRevision < other.createRevision ? -1 : 1,
   )
   // In the order of the keys for the locks, in that of their making for the entries.
-  for (const { key } of found) queues.set(lockOf(key) ?? '', [])
+  for (const { key } of found) queues.set(keys.lockOf(key) ?? '', [])
   for (const kv of inOrder) {
-    const lock = lockOf(kv.key)
+    const lock = keys.lockOf(kv.key)
     const value = decodeValue(kv.value)
     if (lock === undefined || !value) continue
     const entry = { lock, id: value.id, key: kv.key, number: kv.createRevision }

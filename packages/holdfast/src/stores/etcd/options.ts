@@ -1,5 +1,6 @@
 /** What `etcdStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
+import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { withoutPassword } from '../coordination/address-without-password.js'
 
@@ -11,6 +12,11 @@ export interface EtcdOptions {
   readonly endpoints: readonly string[]
   /** User and password, where etcd has authentication enabled. */
   readonly credentials?: { readonly user: string; readonly password: string }
+  /**
+   * What all keys of the store begin with; a slash is added where it has none. Clients of one lock
+   * use the same prefix. Default: `holdfast/`.
+   */
+  readonly prefix?: string
   /** Certificates in PEM. With it, endpoints without a scheme use TLS as well. */
   readonly tls?: EtcdTls
 }
@@ -28,7 +34,12 @@ export interface EtcdTls {
   readonly serverName?: string
 }
 
-const KEYS: KnownKeys<EtcdOptions> = { endpoints: 1, credentials: 1, tls: 1 }
+const KEYS: KnownKeys<EtcdOptions> = {
+  endpoints: 1,
+  prefix: 1,
+  credentials: 1,
+  tls: 1,
+}
 const CREDENTIALS_KEYS: KnownKeys<NonNullable<EtcdOptions['credentials']>> = {
   user: 1,
   password: 1,
@@ -64,7 +75,7 @@ export function parseEndpoint(endpoint: string, { tls }: Pick<EtcdOptions, 'tls'
  */
 export function checkOptions(options: EtcdOptions, call: string): void {
   checkKeys(call, options, KEYS, { store: 'etcd' })
-  const { endpoints, credentials, tls } = options
+  const { endpoints, prefix, credentials, tls } = options
   if (credentials) checkKeys(`credentials of ${call}`, credentials, CREDENTIALS_KEYS)
   if (tls) checkKeys(`tls of ${call}`, tls, TLS_KEYS, { store: 'etcd' })
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
@@ -75,6 +86,7 @@ export function checkOptions(options: EtcdOptions, call: string): void {
       },
     )
   }
+  if (prefix !== undefined) checkPrefix(prefix)
   for (const endpoint of endpoints) parseEndpoint(String(endpoint), options)
   if (credentials && (!credentials.user || typeof credentials.password !== 'string')) {
     throw new LockUsageError('The credentials of etcdStore need a user and a password.', {
@@ -86,4 +98,16 @@ export function checkOptions(options: EtcdOptions, call: string): void {
       store: 'etcd',
     })
   }
+}
+
+const LONGEST_PREFIX = 256
+
+function checkPrefix(prefix: unknown): void {
+  // A lone half of a surrogate pair would be another key on the way back.
+  const isText = typeof prefix === 'string' && !/\p{Cs}/u.test(prefix)
+  if (isText && prefix !== '' && prefix.length <= LONGEST_PREFIX) return
+  throw new LockUsageError(
+    `Invalid prefix of etcdStore: must be a text of 1 to ${LONGEST_PREFIX} characters, got ${describe(prefix)}.`,
+    { store: 'etcd' },
+  )
 }

@@ -1,7 +1,7 @@
 /** What stands before an entry, as ranges of etcd. */
 import type { Predecessor, QueuePosition } from '../coordination/service.js'
 import { positionOf } from '../coordination/queue-rule.js'
-import { rivals } from './keys.js'
+import type { Keys } from './keys.js'
 import { op, type KeyValue, type RangeOptions } from './messages.js'
 import { decodeValue } from './values.js'
 import type { Claim } from '../../store/contract.js'
@@ -17,8 +17,13 @@ export const MOST_BEFORE = 2
  * wait. For permits it is the oldest entries, as many as exceed the capacity in any case, and the
  * last one, which is worth watching.
  */
-export function beforeOperations(lock: string, claim: Weighed, number?: bigint): Buffer[] {
-  const { key, end } = rivals(lock, claim)
+export function beforeOperations(
+  keys: Keys,
+  lock: string,
+  claim: Weighed,
+  number?: bigint,
+): Buffer[] {
+  const { key, end } = keys.rivals(lock, claim)
   const range: RangeOptions = {
     end,
     ...(number === undefined ? {} : { maxCreateRevision: number - 1n }),

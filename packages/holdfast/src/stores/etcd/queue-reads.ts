@@ -12,7 +12,7 @@ import type { Entry, EntryQuery, QueuePosition, Waits } from '../coordination/se
 import { QueueView, type QueueMember } from '../coordination/queue-view.js'
 import { mayGo } from '../coordination/queue-rule.js'
 import { SharedReads } from '../coordination/shared-reads.js'
-import { capacityOf, isWriterKey, queueOf } from './keys.js'
+import { capacityOf, isWriterKey } from './keys.js'
 import { op, txn, type KeyValue } from './messages.js'
 import type { QuorumReads } from './quorum-reads.js'
 import { decodeValue } from './values.js'
@@ -89,7 +89,7 @@ export class QueueReads {
   }
 
   async #read(lock: string): Promise<Queue> {
-    const { key, end } = queueOf(lock)
+    const { key, end } = this.#reads.connection.keys.queueOf(lock)
     const body = txn({
       when: [],
       then: [op.range(key, { end, sort: 'oldest-first', keysOnly: true })],

@@ -10,7 +10,6 @@
  * its TTL, counted from the moment at which the read left.
  */
 import type { Connection } from './connection.js'
-import { ROOT } from './keys.js'
 import { METHODS, op, readTxn, txn, type TxnAnswer } from './messages.js'
 
 /** A member that has answered a read. */
@@ -26,18 +25,19 @@ interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-/**
- * Reads one key, which does not exist. A transaction without any operation is answered without a
- * quorum.
- */
-const SMALLEST_READ = txn({ when: [], then: [op.range(ROOT, { keysOnly: true })] })
-
 export class QuorumReads {
   readonly connection: Connection
+  /**
+   * Reads one key, which does not exist. A transaction without any operation is answered without a
+   * quorum.
+   */
+  readonly #smallestRead: Buffer
   #waiters: Waiter[] = []
 
   constructor(connection: Connection) {
     this.connection = connection
+    const then = [op.range(connection.keys.root, { keysOnly: true })]
+    this.#smallestRead = txn({ when: [], then })
   }
 
   /** Runs a transaction that only reads. */
@@ -70,6 +70,6 @@ export class QuorumReads {
 
   async #readForWaiters(): Promise<void> {
     // The waiters hear of a failure.
-    if (this.#waiters.length > 0) await this.read(SMALLEST_READ).catch(() => undefined)
+    if (this.#waiters.length > 0) await this.read(this.#smallestRead).catch(() => undefined)
   }
 }

@@ -22,7 +22,6 @@ import { enter } from './enter-queue.js'
 import { asLockError, isRefusal } from './failures.js'
 import { listQueues } from './list-queues.js'
 import { EntryRemovals } from './entry-removals.js'
-import { goneKey } from './keys.js'
 import { grantLease, type EtcdSession } from './leases.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import { QueueReads } from './queue-reads.js'
@@ -43,7 +42,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   readonly keepsOrder = false
   readonly #connection: Connection
   readonly #batches: Batches
-  readonly #entryKeys = new EntryKeys()
+  readonly #entryKeys: EntryKeys
   /** Semaphores in which the last claim did not fit. */
   readonly #fullLocks = new BusyLocks()
   readonly #reads: QuorumReads
@@ -54,6 +53,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   constructor(connection: Connection) {
     this.#connection = connection
     this.#batches = new Batches(connection)
+    this.#entryKeys = new EntryKeys(connection.keys)
     this.#watches = new Watches(connection)
     this.#reads = new QuorumReads(connection)
     this.#queueReads = new QueueReads(this.#reads)
@@ -75,6 +75,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     try {
       const isCrowded = this.#entryKeys.used(claim) >= CROWD
       result = await enter(run, claim, this.#entryKeys, data, sessions, {
+        keys: this.#connection.keys,
         crowd: isCrowded ? this.#queueReads : undefined,
         isFull: this.#fullLocks.has(claim.lock),
       })
@@ -128,7 +129,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
           when.created(entry.key, entry.number),
           when.unchanged(entry.key, version),
           // An adopter may have been withdrawn meanwhile.
-          ...(session ? [when.absent(goneKey(entry))] : []),
+          ...(session ? [when.absent(this.#connection.keys.goneKey(entry))] : []),
         ],
         then: [session ? op.put(entry.key, value, session.lease) : op.rewrite(entry.key, value)],
       },
@@ -181,7 +182,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
 
   async #readNow(entries: readonly EntryQuery[]): Promise<EntryReading[]> {
     // Not with those that change something: etcd need not agree on what is only read.
-    const operations = entries.map((at) => readOperations(at))
+    const operations = entries.map((at) => readOperations(this.#connection.keys, at))
     const { answers, revision } = await this.#reads.read(txn({ when: [], then: operations.flat() }))
     let from = 0
     return entries.map((at, index) => {
