@@ -7,6 +7,7 @@
  */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { MessageSplitter } from '../coordination/message-splitter.js'
+import { isWorthAnotherMember } from './failures.js'
 import { DEADLINE_EXCEEDED, GrpcFailure, INTERNAL, readStatus, UNAVAILABLE } from './grpc.js'
 import { parseEndpoint, type EtcdOptions } from './options.js'
 
@@ -83,6 +84,7 @@ export class Channel {
         message: (bytes) => (answer ??= bytes),
         over: (why) => {
           clearTimeout(timer)
+          if (why && isWorthAnotherMember(why)) this.#leave(session)
           if (why) reject(why)
           else if (answer) resolve(answer)
           else reject(new GrpcFailure(INTERNAL, 'there was no answer'))
@@ -95,6 +97,7 @@ export class Channel {
         // Nothing at all has come in the meantime: the connection may be dead, without a sign of
         // it.
         if (this.#heard === heardBefore) session.destroy()
+        else this.#leave(session)
       }
       // After a pause of this process the answer may be there, and not read yet.
       const timer = setTimeout(() => setImmediate(giveUp), timeoutMs)
@@ -170,6 +173,15 @@ export class Channel {
   #retire(session: ClientHttp2Session): void {
     session.close()
     if (this.#session === session) this.#session = undefined
+  }
+
+  /**
+   * Leaves a connection to a member that is of no use, though it answers. Its address may lead to
+   * another member by now, as that of a service or of a proxy does, and an open connection would
+   * never learn of it.
+   */
+  #leave(session: ClientHttp2Session): void {
+    if (this.#session === session) this.#retire(session)
   }
 
   /** A connection keeps the process alive only while a stream is open on it. */

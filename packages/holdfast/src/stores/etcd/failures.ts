@@ -27,7 +27,14 @@ function statusOf(error: unknown): GrpcFailure | undefined {
 export function isWorthAnotherMember(error: unknown): boolean {
   const status = statusOf(error)
   if (!status) return false
-  return [UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED].includes(status.code)
+  return (
+    [UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED].includes(status.code) || isLearner(status.details)
+  )
+}
+
+/** A member that only learns serves no request, however long it is asked. */
+function isLearner(details: string): boolean {
+  return details.includes('not supported for learner')
 }
 
 /** Whether the member took no connection, so that nothing was sent. */
