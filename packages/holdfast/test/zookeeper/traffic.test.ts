@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { handOffInside, makeClaim, openProxy, openStore, QUEUE, isQuiet } from './support/world.js'
 
+/** Signs of life, one each half tick, stay out of what is counted. */
+const QUIET = { tickMs: 20_000 }
+
 let ensemble: ZooKeeperEnsemble
 
 beforeAll(async () => {
@@ -12,7 +15,7 @@ afterAll(() => ensemble.stop())
 
 test('a pair on a free lock is two flights', async () => {
   const { proxy, connect } = await openProxy(ensemble.ports[0])
-  const store = openStore({ connect })
+  const store = openStore({ connect, ...QUIET })
   const pair = async (): Promise<void> => {
     const claim = makeClaim('free')
     expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
@@ -30,12 +33,12 @@ test('a hand-off costs the same however many wait', async () => {
   for (const waiting of [2, 16]) {
     const { proxy, connect } = await openProxy(ensemble.ports[0])
     const lock = `crowd-${waiting}`
-    const holder = openStore({ connect })
+    const holder = openStore({ connect, ...QUIET })
     const held = makeClaim(lock)
     await holder.attempt(held, QUEUE)
     const woken: number[] = []
     for (let place = 0; place < waiting; place += 1) {
-      const store = openStore({ connect })
+      const store = openStore({ connect, ...QUIET })
       const claim = makeClaim(lock)
       expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'waiting' })
       store.watch(claim, (grant) => void (grant && woken.push(place)))
@@ -53,7 +56,7 @@ test('a hand-off costs the same however many wait', async () => {
 
 test('a hand-off inside one client is one flight', async () => {
   const { proxy, connect } = await openProxy(ensemble.ports[0])
-  const { handOff } = await handOffInside(openStore({ connect }), 'inside')
+  const { handOff } = await handOffInside(openStore({ connect, ...QUIET }), 'inside')
   await expect.poll(() => isQuiet(() => proxy.packets)).toBe(true)
   const before = proxy.packets
   await handOff()
@@ -68,7 +71,7 @@ describe.each([
 
   test('read their queue together', async () => {
     const { proxy, connect } = await openProxy(ensemble.ports[0])
-    const store = openStore({ connect })
+    const store = openStore({ connect, ...QUIET })
     const lock = `many-${what}`
     for (let held = 0; held < holders; held += 1) {
       expect(await store.attempt(makeClaim(lock, shape), QUEUE)).toMatchObject({

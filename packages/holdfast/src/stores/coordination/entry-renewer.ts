@@ -1,8 +1,8 @@
 /**
  * Renewals: one sign of life for each session, and a read of every entry that is to be renewed.
  *
- * The sign of life leaves after the renewal was asked for, so its answer promises the whole TTL
- * from then on. The read finds out whether the entry is still there and was not stolen; a session
+ * The answer to the sign of life promises the whole TTL from the moment at which the renewal was
+ * asked for. The read finds out whether the entry is still there and was not stolen; a session
  * alone says nothing of that.
  */
 import { StoreUnavailableError, type LockError } from '../../errors.js'

@@ -29,8 +29,8 @@ interface NewEntry<S extends ServiceSession> {
 }
 
 interface Requested<S extends ServiceSession> {
-  /** Whether the sessions live. */
-  readonly assured: PromiseSettledResult<boolean>
+  /** For how long a grant is safe; 0 when one of the sessions is gone. */
+  readonly assured: PromiseSettledResult<number>
   readonly result: EnterResult
   /** The session on which the entry stands, if it was made. */
   readonly session: Session<S>
@@ -88,12 +88,13 @@ export class QueueEntrance<S extends ServiceSession> {
     if (record.withdrawn) return { outcome: 'withdrawn' }
     if (assured.status === 'rejected') throw assured.reason
     const { mustLeave = false } = result
-    if (assured.value && !mustLeave) return this.#entered(record, queueEntry, made, result)
+    const grantMs = assured.value
+    if (grantMs > 0 && !mustLeave) return this.#entered(record, queueEntry, made, result, grantMs)
     // It does not fit. Or one of its two sessions has ended, and on the other one it would stand in
     // the way of its own next try.
     await this.#context.service.leave(result.entry, result.version)
     record.queueEntry = undefined
-    return assured.value ? this.#refused(record, made, { outcome: 'busy' }) : undefined
+    return grantMs > 0 ? this.#refused(record, made, { outcome: 'busy' }) : undefined
   }
 
   /**
@@ -112,7 +113,7 @@ export class QueueEntrance<S extends ServiceSession> {
     const wasUnclear = record.inDoubt
     record.inDoubt = true
     const [assured, entering] = await Promise.allSettled([
-      this.#assure(claim, holder, waiter),
+      this.#assure(claim, options, holder, waiter),
       this.#context.service.enter(claim, data, {
         holder: holder.handle,
         waiter: waiter?.handle,
@@ -159,16 +160,23 @@ export class QueueEntrance<S extends ServiceSession> {
     )
   }
 
+  /**
+   * After a pause of this process a grant is shorter than the TTL, and the runtime renews it early:
+   * that is sooner than another sign of life.
+   */
   async #assure(
     claim: Claim,
+    options: AttemptOptions,
     holder: Session<S>,
     waiter: Session<S> | undefined,
-  ): Promise<boolean> {
-    const [one, other] = await Promise.all([
-      holder.assure(claim.ttlMs),
-      waiter && waiter !== holder ? waiter.assure(waitingTtlMs(claim)) : true,
+  ): Promise<number> {
+    const waitingMs = waitingTtlMs(claim)
+    const half = claim.ttlMs / 2
+    const [forMs, waits] = await Promise.all([
+      holder.assure(claim.ttlMs, options.enqueue ? Math.max(half, waitingMs) : half),
+      waiter && waiter !== holder ? waiter.assure(waitingMs) : Infinity,
     ])
-    return one && other
+    return waits > 0 ? forMs : 0
   }
 
   async #entered(
@@ -176,6 +184,7 @@ export class QueueEntrance<S extends ServiceSession> {
     queueEntry: QueueEntry<S>,
     { claim, options, holder, startMs }: NewEntry<S>,
     result: Entered,
+    grantMs: number,
   ): Promise<AttemptResult> {
     if (!mayGo(claim, result)) return STILL_WAITING
     if (queueEntry.session !== holder) {
@@ -196,7 +205,7 @@ export class QueueEntrance<S extends ServiceSession> {
     return {
       outcome: 'granted',
       alreadyGranted: false,
-      ...queueEntry.hold(startMs, claim.ttlMs, this.#context.clock.monotonicMs()),
+      ...queueEntry.hold(startMs, grantMs, this.#context.clock.monotonicMs()),
       remainingMs: queueEntry.endMs - this.#context.clock.monotonicMs(),
     }
   }

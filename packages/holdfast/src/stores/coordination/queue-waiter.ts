@@ -62,14 +62,14 @@ export class QueueWaiter<S extends ServiceSession> {
     options: AttemptOptions,
   ): Promise<AttemptResult> {
     const startMs = this.#context.clock.monotonicMs()
-    const [alive, reading] = await bothOf(
+    const [lives, reading] = await bothOf<number | boolean, EntryReading | Waits>(
       queueEntry.grant
         ? !queueEntry.session.lost
         : queueEntry.session.assure(waitingTtlMs(queueEntry.claim)),
       this.#read(queueEntry, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
-    if (!alive || reading.state === 'absent') return this.#gone(record)
+    if (!lives || reading.state === 'absent') return this.#gone(record)
     queueEntry.see(reading)
     if (!queueEntry.grant && !mayGo(claim, reading)) {
       queueEntry.waitingMs = startMs

@@ -9,18 +9,21 @@
 import type { Claim, ClaimRef, InspectQuery, LockKind } from '../../store/contract.js'
 import type { LockError } from '../../errors.js'
 import type { EntryData } from './entry.js'
+import type { Moment } from './moment.js'
 
 /** A session as the service knows it: its entries go when it ends. */
 export interface ServiceSession {
   /** How long it lives unheard of, in milliseconds, as the service granted it. */
   readonly timeoutMs: number
   /**
-   * Resolves to false when the session is gone for good. Rejects with a `LockError` when that is
-   * unknown. A session that was kept alive lives for at least its timeout, counted from the moment
-   * at which this was called: a majority of the servers has agreed after that moment, since the
-   * word of one server, the leader included, outlives its majority.
+   * Resolves to a moment from which the session certainly lives for its timeout, or to undefined
+   * when it is gone for good. Rejects with a `LockError` when that is unknown. A majority of the
+   * servers has agreed after this was called, since the word of one server, the leader included,
+   * outlives its majority.
+   * @param now the moment of this call
+   * @param oldestMs the oldest moment that will do, no later than `now`, on the monotonic clock
    */
-  keepAlive(): Promise<boolean>
+  keepAlive(now: Moment, oldestMs: number): Promise<Moment | undefined>
   /** Ends it, and all its entries with it. */
   end(): Promise<void>
 }

@@ -7,34 +7,43 @@
  */
 import type { Clock } from '../../clock/clock.js'
 import { invariant } from '../../invariant.js'
+import { elapsedMs, momentOf, type Moment } from './moment.js'
 import type { Exactness, ServiceSession, CoordinationService } from './service.js'
+
+/** A session with this much more than the TTL of its leases need not be heard of at every grant. */
+const SPARE_MS = 1000
+/** A sign of life is asked to last this much longer, for other callers that come meanwhile. */
+const SHARED_MS = 50
+
+interface SentSign {
+  readonly oldestMs: number
+  readonly answer: Promise<boolean>
+}
 
 export class Session<S extends ServiceSession = ServiceSession> {
   readonly handle: S
-  /** How long it lives unheard of. */
+  /** How long it lives from the moment at which the service has heard of it. */
   readonly timeoutMs: number
+  /** The TTL of its longest leases. */
+  readonly #longestMs: number
   readonly #clock: Clock
   readonly #heard: () => void
   #lost = false
-  /**
-   * When the last request that was acknowledged left, on both clocks: the monotonic one stands
-   * still in a suspend.
-   */
-  #heardMs: number
-  #heardWallMs: number
-  #latest: { sentMs: number; answer: Promise<boolean> } | undefined
+  /** The latest moment at which the service has certainly heard of it. */
+  #heardAt: Moment
+  #latest: SentSign | undefined
 
   /**
-   * @param openedMs when the request that opened it left
+   * @param openedAt when the request that opened it left
    * @param heard called at every sign of life
    */
-  constructor(handle: S, timeoutMs: number, clock: Clock, openedMs: number, heard: () => void) {
+  constructor(handle: S, graceMs: number, clock: Clock, openedAt: Moment, heard: () => void) {
     this.handle = handle
-    this.timeoutMs = timeoutMs
+    this.timeoutMs = handle.timeoutMs
+    this.#longestMs = handle.timeoutMs - graceMs - SPARE_MS
     this.#clock = clock
+    this.#heardAt = openedAt
     this.#heard = heard
-    this.#heardMs = openedMs
-    this.#heardWallMs = clock.wallMs() - (clock.monotonicMs() - openedMs)
   }
 
   /** It is gone for good, and all its entries with it. */
@@ -48,49 +57,69 @@ export class Session<S extends ServiceSession = ServiceSession> {
 
   /** Whether it may be over already, as far as is known here. */
   get doubtful(): boolean {
-    return this.#lost || this.#silentMs() >= this.timeoutMs
+    return this.#lost || this.#leftMs(momentOf(this.#clock)) <= 0
   }
 
   /**
-   * Resolves to true when it is certain that it lives for `ttlMs` from now on; to false when it is
-   * gone.
+   * Resolves to how long it certainly lives from now on, `ttlMs` at most; to 0 when it is gone.
+   * @param leastMs what the caller needs: a sign of life that promises less is sent again
    */
-  async assure(ttlMs: number): Promise<boolean> {
-    if (this.#lost) return false
-    const spareMs = this.timeoutMs - ttlMs
-    if (this.#silentMs() <= spareMs) return true
-    const latest = this.#latest
-    if (latest && this.#clock.monotonicMs() - latest.sentMs <= spareMs) return latest.answer
-    return this.keepAlive()
+  async assure(ttlMs: number, leastMs = ttlMs): Promise<number> {
+    if (this.#lost) return 0
+    const now = momentOf(this.#clock)
+    if (this.#leftMs(now) < ttlMs && !(await this.#assure(now, leastMs))) return 0
+    return Math.min(ttlMs, this.#leftMs(now))
   }
 
-  /** Sends a sign of life now. Rejects with a `LockError` when no answer comes. */
+  /**
+   * Sends a sign of life. Resolves to true when it certainly lives from now on for as long as its
+   * leases last. Rejects with a `LockError` when no answer comes.
+   */
   async keepAlive(): Promise<boolean> {
     if (this.#lost) return false
-    const sentMs = this.#clock.monotonicMs()
-    const sentWallMs = this.#clock.wallMs()
-    const answer = this.handle.keepAlive().then((alive) => {
-      if (!alive) this.#lost = true
-      else if (sentMs > this.#heardMs) {
-        this.#heardMs = sentMs
-        this.#heardWallMs = sentWallMs
-      }
-      return alive
-    })
-    this.#latest = { sentMs, answer }
-    const alive = await answer
-    if (alive) this.#heard()
-    return alive
+    const now = momentOf(this.#clock)
+    return this.#assure(now, this.#longestMs)
   }
 
-  #silentMs(): number {
-    const monotonicMs = this.#clock.monotonicMs() - this.#heardMs
-    return Math.max(monotonicMs, Math.abs(this.#clock.wallMs() - this.#heardWallMs))
+  async #assure(now: Moment, leastMs: number): Promise<boolean> {
+    let oldestMs = now.monotonicMs + leastMs - this.timeoutMs
+    do {
+      const latest = this.#latest
+      const sign = latest && latest.oldestMs >= oldestMs ? latest : this.#send(now, oldestMs)
+      if (!(await sign.answer)) return false
+      // The machine has slept since the moment that was heard of: only a later one will do.
+      oldestMs = now.monotonicMs
+    } while (this.#leftMs(now) < leastMs)
+    return true
+  }
+
+  #send(now: Moment, neededMs: number): SentSign {
+    const oldestMs = Math.min(neededMs + SHARED_MS, now.monotonicMs)
+    const sign = { oldestMs, answer: this.#ask(now, oldestMs) }
+    this.#latest = sign
+    const forget = (): void => {
+      if (this.#latest === sign) this.#latest = undefined
+    }
+    sign.answer.then(forget, forget)
+    return sign
+  }
+
+  async #ask(now: Moment, oldestMs: number): Promise<boolean> {
+    const heardAt = await this.handle.keepAlive(now, oldestMs)
+    if (!heardAt) {
+      this.#lost = true
+      return false
+    }
+    if (heardAt.monotonicMs > this.#heardAt.monotonicMs) this.#heardAt = heardAt
+    this.#heard()
+    return true
+  }
+
+  #leftMs(now: Moment): number {
+    const isLater = this.#heardAt.monotonicMs >= now.monotonicMs
+    return isLater ? this.timeoutMs : this.timeoutMs - elapsedMs(this.#heardAt, now)
   }
 }
-
-/** A session with this much more than the TTL of its leases need not be heard of at every grant. */
-const SPARE_MS = 1000
 
 export class Sessions<S extends ServiceSession> {
   readonly #service: CoordinationService<S>
@@ -167,13 +196,13 @@ export class Sessions<S extends ServiceSession> {
   }
 
   async #openOne(timeoutMs: number, exactness: Exactness): Promise<Session<S>> {
-    const openedMs = this.#clock.monotonicMs()
+    const openedAt = momentOf(this.#clock)
     const handle = await this.#service.openSession(timeoutMs, exactness)
     const grantedMs = handle.timeoutMs
     invariant(grantedMs >= timeoutMs, 'a session is no shorter than it was asked for')
     if (grantedMs > timeoutMs) this.#shortestMs = grantedMs
-    const promisedMs = grantedMs - this.#service.graceMs
-    const session = new Session(handle, promisedMs, this.#clock, openedMs, this.#heard)
+    const { graceMs } = this.#service
+    const session = new Session(handle, graceMs, this.#clock, openedAt, this.#heard)
     this.#open.set(grantedMs, session)
     return session
   }

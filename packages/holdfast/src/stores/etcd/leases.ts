@@ -3,6 +3,7 @@
  */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
+import type { Moment } from '../coordination/moment.js'
 import type { Exactness, ServiceSession } from '../coordination/service.js'
 import { isLeaseGone, isWorthAnotherMember } from './failures.js'
 import { grantRequest, leaseRequest, METHODS, readLease, type LeaseAnswer } from './messages.js'
@@ -22,7 +23,7 @@ export class EtcdSession implements ServiceSession {
     this.#reads = reads
   }
 
-  async keepAlive(): Promise<boolean> {
+  async keepAlive(now: Moment): Promise<Moment | undefined> {
     for (let tries = 1; ; tries += 1) {
       const { endpoint, term } = await this.#reads.confirmedMember()
       const answer = await this.#keepAliveAt(endpoint).catch((error: unknown) => {
@@ -30,7 +31,7 @@ export class EtcdSession implements ServiceSession {
         return undefined
       })
       // Behind one address there may be several members, and this answer may be another one's.
-      if (answer && answer.term >= term) return answer.ttlSeconds > 0
+      if (answer && answer.term >= term) return answer.ttlSeconds > 0 ? now : undefined
       if (tries === TRIES) throw disagreement()
     }
   }

@@ -5,8 +5,10 @@
  * connection, and the session continues over another one.
  */
 import { connect, type Socket } from 'node:net'
+import { systemClock } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import { MessageSplitter } from '../coordination/message-splitter.js'
+import { momentOf, type Moment } from '../coordination/moment.js'
 import { Reader } from './wire/jute.js'
 import { helloFrame, readWelcome, type Welcome } from './wire/messages.js'
 
@@ -23,6 +25,8 @@ export interface ConnectionListener {
 
 export class Connection {
   readonly welcome: Welcome
+  /** When the greeting left. */
+  readonly greeted: Moment
   readonly #socket: Socket
   readonly #splitter: MessageSplitter
   #listener: ConnectionListener | undefined
@@ -35,12 +39,13 @@ export class Connection {
   private constructor(
     socket: Socket,
     splitter: MessageSplitter,
-    welcome: Welcome,
-    early: Buffer[],
+    greeted: Moment,
+    [welcome, ...early]: readonly Buffer[],
   ) {
     this.#socket = socket
     this.#splitter = splitter
-    this.welcome = welcome
+    this.greeted = greeted
+    this.welcome = readWelcome(new Reader(welcome ?? Buffer.alloc(0)))
     this.#early = early
     for (const event of ['connect', 'data', 'error', 'close']) socket.removeAllListeners(event)
     socket.on('data', (bytes: Buffer) => this.#take(bytes))
@@ -52,16 +57,19 @@ export class Connection {
    * Greets a server. Rejects when it does not answer within the limit, and when it ends the
    * connection: a server without a leader does.
    * @param session the session to go on with, or one with the id 0 and the timeout that is wanted
+   * @param background whether it may not keep the process alive
    */
   static open(
     server: Server,
     session: Welcome,
     lastZxid: bigint,
     limitMs: number,
+    background: boolean,
   ): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = connect(server.port, server.host)
       const splitter = new MessageSplitter()
+      let greeted = momentOf(systemClock)
       const fail = (error: Error): void => {
         clearTimeout(timer)
         socket.destroy()
@@ -71,16 +79,23 @@ export class Connection {
         () => fail(new Error(`no greeting within ${Math.round(limitMs)} ms`)),
         limitMs,
       )
+      if (background) {
+        socket.unref()
+        timer.unref()
+      }
       socket.setNoDelay(true)
       socket.on('error', fail)
       socket.on('close', () => fail(new Error('the server ended the connection')))
-      socket.on('connect', () => void socket.write(helloFrame(session, lastZxid)))
+      socket.on('connect', () => {
+        greeted = momentOf(systemClock)
+        socket.write(helloFrame(session, lastZxid))
+      })
       socket.on('data', (bytes: Buffer) => {
         try {
-          const [first, ...early] = splitter.take(bytes)
-          if (!first) return
+          const messages = splitter.take(bytes)
+          if (messages.length === 0) return
           clearTimeout(timer)
-          resolve(new Connection(socket, splitter, readWelcome(new Reader(first)), early))
+          resolve(new Connection(socket, splitter, greeted, messages))
         } catch (error) {
           fail(
             new Error(`it does not greet as ZooKeeper does: ${(error as Error).message}`, {
@@ -100,6 +115,12 @@ export class Connection {
 
   send(frame: Buffer): void {
     this.#unsent.add(frame)
+  }
+
+  /** Whether it keeps the process alive. */
+  hold(needed: boolean): void {
+    if (needed) this.#socket.ref()
+    else this.#socket.unref()
   }
 
   end(): void {

@@ -1,7 +1,7 @@
 /** What `doctor` reports about a ZooKeeper ensemble. */
 import { connect as open } from 'node:net'
 import type { Server } from './connection.js'
-import { checkOptions, parseConnect, type ZooKeeperOptions } from './options.js'
+import { checkOptions, DEFAULT_TICK_MS, parseConnect, type ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
 export interface ZooKeeperServer {
@@ -33,7 +33,7 @@ export async function diagnose(
 ): Promise<ZooKeeperDiagnosis> {
   checkOptions(options, 'diagnose')
   const servers = await examineServers(options)
-  const sessionMs = Math.ceil((ttlMs + (options.tickMs ?? 2000)) / 1000) * 1000 + 1000
+  const sessionMs = Math.ceil((ttlMs + (options.tickMs ?? DEFAULT_TICK_MS)) / 1000) * 1000 + 1000
   const session = await ZooKeeperSession.open(options, sessionMs, 'exact')
   await session.end()
   return { servers, sessionMs }

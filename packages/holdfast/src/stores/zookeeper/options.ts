@@ -4,6 +4,9 @@ import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { withoutPassword } from '../coordination/address-without-password.js'
 import type { Server } from './connection.js'
 
+/** The `tickTime` that ZooKeeper has by default, in milliseconds. */
+export const DEFAULT_TICK_MS = 2000
+
 export interface ZooKeeperOptions {
   /**
    * The servers and, if you like, a path that stands before all others:
@@ -13,9 +16,9 @@ export interface ZooKeeperOptions {
   /** Who this client is to ZooKeeper. Nodes that it makes are then open to this identity alone. */
   readonly auth?: { readonly scheme: 'digest'; readonly user: string; readonly password: string }
   /**
-   * The servers' `tickTime`, in milliseconds: a session is longer than its leases by this time.
-   * A server that fails may have known for this long that a client lives. Default 2 000, as
-   * ZooKeeper has it.
+   * The servers' `tickTime`, in milliseconds, or a larger one. Followers report to the leader each
+   * half tick which clients live: a session is longer than its leases by a tick and a second.
+   * Default 2 000, as ZooKeeper has it.
    */
   readonly tickMs?: number
   /** How long to wait for a first connection, in milliseconds. Default 4 000. */
@@ -55,7 +58,7 @@ export function parseConnect(connect: string): Ensemble {
  */
 export function checkOptions(options: ZooKeeperOptions, call: string): void {
   checkKeys(call, options, KEYS, { store: 'zookeeper' })
-  const { connect, auth, tickMs = 2000, connectTimeoutMs = 4000 } = options
+  const { connect, auth, tickMs = DEFAULT_TICK_MS, connectTimeoutMs = 4000 } = options
   if (auth) checkKeys(`auth of ${call}`, auth, AUTH_KEYS, { store: 'zookeeper' })
   const sound =
     typeof connect === 'string' &&

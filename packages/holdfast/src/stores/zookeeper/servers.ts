@@ -22,6 +22,14 @@ export interface NoneFound {
   readonly why: Error | undefined
 }
 
+/** What to say to a server. */
+export interface Greeting {
+  readonly session: Welcome
+  readonly lastZxid: bigint
+  /** Whether the search may not keep the process alive. */
+  readonly background: boolean
+}
+
 /** Whether a search is to go on. `down`: no server takes a connection, so none runs. */
 export type Wanted = (down: boolean) => boolean
 
@@ -29,8 +37,7 @@ export type Wanted = (down: boolean) => boolean
 export async function findServer(
   { servers }: Ensemble,
   start: number,
-  session: Welcome,
-  lastZxid: bigint,
+  { session, lastZxid, background }: Greeting,
   wanted: Wanted,
 ): Promise<Found | NoneFound> {
   let [pauseMs] = PAUSE_MS as readonly number[]
@@ -42,7 +49,7 @@ export async function findServer(
     if (!server) break
     try {
       return {
-        connection: await Connection.open(server, session, lastZxid, GREETING_MS),
+        connection: await Connection.open(server, session, lastZxid, GREETING_MS, background),
         server: index,
       }
     } catch (error) {
@@ -51,7 +58,7 @@ export async function findServer(
       else down.delete(index)
       if ((tries + 1) % servers.length !== 0) continue
     }
-    await sleep(pauseMs)
+    await sleep(pauseMs, undefined, { ref: !background })
     pauseMs = Math.min((pauseMs ?? 0) * 2, PAUSE_MS[1])
   }
   return { connection: undefined, why }

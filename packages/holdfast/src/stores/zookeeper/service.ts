@@ -26,7 +26,7 @@ import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
 import { readEntry } from './entry-reads.js'
 import { move } from './move-entry.js'
 import { encodeNode } from './node-data.js'
-import type { ZooKeeperOptions } from './options.js'
+import { DEFAULT_TICK_MS, type ZooKeeperOptions } from './options.js'
 import { repeat, type ZooKeeperSession } from './session.js'
 import { isOwn, OpenSessions } from './sessions.js'
 import { listQueues, removeNode, removeNowOrLater } from './tree.js'
@@ -55,7 +55,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     this.#restricted = options.auth !== undefined
     this.#sessions = new OpenSessions(options)
     this.#blocker = new ClaimBlocker(this.#restricted)
-    this.graceMs = options.tickMs ?? 2000
+    this.graceMs = options.tickMs ?? DEFAULT_TICK_MS
   }
 
   openSession(timeoutMs: number, exactness: Exactness): Promise<ZooKeeperSession> {
@@ -186,7 +186,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
    * stay so long.
    */
   async close(heldMs: number): Promise<void> {
-    if (heldMs > 0) setTimeout(() => void this.#sessions.endAll(), heldMs)
+    if (heldMs > 0) setTimeout(() => void this.#sessions.endAll(), heldMs).unref()
     else await this.#sessions.endAll()
   }
 

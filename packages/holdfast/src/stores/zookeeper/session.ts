@@ -6,9 +6,11 @@
  * sent if a server is found in time, and otherwise certainly never sent. The server alone decides
  * when a session is over, and reports it when the client asks to continue it.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { settlesWithin } from '../../clock/settles-within.js'
 import { StoreUnavailableError } from '../../errors.js'
+import type { Moment } from '../coordination/moment.js'
 import type { Exactness, ServiceSession } from '../coordination/service.js'
 import type { Connection } from './connection.js'
 import {
@@ -19,9 +21,10 @@ import {
   noServer,
   ZooKeeperFailure,
 } from './failures.js'
+import { ripeMs } from './life-signs.js'
 import { NodeWatchers } from './node-watchers.js'
 import { WireConnection, type PendingRequest } from './wire-connection.js'
-import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
+import { DEFAULT_TICK_MS, parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
 import { findServer } from './servers.js'
 import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './wire/messages.js'
 
@@ -81,7 +84,8 @@ export class ZooKeeperSession implements ServiceSession {
     const start = Math.floor(systemRandom.next() * ensemble.servers.length)
     // Where no server runs at all, the caller learns of it at once.
     const goesOn = (down: boolean): boolean => !down && systemClock.monotonicMs() < endMs
-    const found = await findServer(ensemble, start, wanted, 0n, goesOn)
+    const greeting = { session: wanted, lastZxid: 0n, background: false }
+    const found = await findServer(ensemble, start, greeting, goesOn)
     if (!found.connection) {
       const isDown = systemClock.monotonicMs() < endMs
       throw noServer(connect, isDown ? undefined : connectTimeoutMs, found.why)
@@ -112,28 +116,40 @@ export class ZooKeeperSession implements ServiceSession {
     return this.#link !== undefined && !this.#lost
   }
 
-  async keepAlive(): Promise<boolean> {
+  async keepAlive(_now: Moment, oldestMs: number): Promise<Moment | undefined> {
     try {
-      await this.agree()
-      return !this.#lost
+      let since = await this.agree()
+      if (since.monotonicMs < oldestMs) {
+        // After a pause of this process. By then the answer itself is a sign of life that counts.
+        await sleep(ripeMs(this.#tickMs))
+        since = await this.agree()
+      }
+      return this.#lost ? undefined : since
     } catch (error) {
-      if (this.#lost || isSessionGone(error)) return false
+      if (this.#lost || isSessionGone(error)) return undefined
       throw asLockError(error, this.connect)
     }
   }
 
   /**
-   * Resolves when a quorum has agreed, after this was called, that the session lives. What the
-   * session reads behind it is not older than the call. A leader that has lost its followers, and
-   * does not know it yet, answers reads and `sync` by itself, and would vouch for a session that
-   * its successor has ended.
+   * Resolves when a quorum has agreed, after this was called, that the session lives, to a moment
+   * from which its timeout counts. What the session reads behind it is not older than the call. A
+   * leader that has lost its followers, and does not know it yet, answers reads and `sync` by
+   * itself, and would vouch for a session that its successor has ended.
    */
-  async agree(): Promise<void> {
-    const code = await this.askAgain(check('/'))
+  async agree(): Promise<Moment> {
+    const [code, since] = await repeat(() =>
+      this.#ask(check('/'), (value, at) => [value, at] as const),
+    )
     // Only the chroot may be missing or closed to this identity: the session was found alive
     // before.
     if (code !== 0 && code !== CODES.noNode && code !== CODES.noAuth)
       throw new ZooKeeperFailure(code)
+    return since
+  }
+
+  get #tickMs(): number {
+    return this.#options.tickMs ?? DEFAULT_TICK_MS
   }
 
   async end(): Promise<void> {
@@ -153,10 +169,7 @@ export class ZooKeeperSession implements ServiceSession {
    * session ends.
    */
   ask<T>(request: Request<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#lost) reject(new ZooKeeperFailure(CODES.sessionExpired))
-      else this.#send({ request, resolve: resolve as (value: unknown) => void, reject })
-    })
+    return this.#ask(request, (value) => value)
   }
 
   /**
@@ -199,6 +212,14 @@ export class ZooKeeperSession implements ServiceSession {
     if (!this.#lost) this.#undone.set(key, work)
   }
 
+  #ask<T, R>(request: Request<T>, resultOf: (value: T, since: Moment) => R): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const take = (value: unknown, since: Moment): void => resolve(resultOf(value as T, since))
+      if (this.#lost) reject(new ZooKeeperFailure(CODES.sessionExpired))
+      else this.#send({ request, resolve: take, reject })
+    })
+  }
+
   #send(pending: PendingRequest): void {
     if (this.#link) {
       this.#link.send(pending)
@@ -208,10 +229,10 @@ export class ZooKeeperSession implements ServiceSession {
       this.#waiting.delete(waiting)
       pending.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${WAIT_MS} ms`))
     }, WAIT_MS)
-    const settled = <A>(settle: (value: A) => void): ((value: A) => void) => {
-      return (value) => {
+    const settled = <A extends unknown[]>(settle: (...args: A) => void): ((...args: A) => void) => {
+      return (...args) => {
         clearTimeout(timer)
-        settle(value)
+        settle(...args)
       }
     }
     const waiting = {
@@ -225,10 +246,12 @@ export class ZooKeeperSession implements ServiceSession {
   #useConnection(connection: Connection): void {
     const { auth } = this.#options
     if (auth) connection.send(authFrame(auth.scheme, `${auth.user}:${auth.password}`))
+    const tickMs = this.#tickMs
+    const pingMs = Math.min(tickMs / 2, this.#welcome.timeoutMs / 3)
     const link: WireConnection = new WireConnection(
       connection,
       this.#ensemble.chroot,
-      this.#welcome.timeoutMs / 3,
+      { tickMs, pingMs },
       {
         changed: (path) => this.#watchers.notify(path),
         down: () => void this.#reconnect(),
@@ -248,13 +271,8 @@ export class ZooKeeperSession implements ServiceSession {
     if (this.#lost) return
     this.#watchers.notifyAll()
     const next = this.#server + 1
-    const found = await findServer(
-      this.#ensemble,
-      next,
-      this.#welcome,
-      this.#lastZxid,
-      () => !this.#lost,
-    )
+    const greeting = { session: this.#welcome, lastZxid: this.#lastZxid, background: true }
+    const found = await findServer(this.#ensemble, next, greeting, () => !this.#lost)
     if (!found.connection) return
     const { connection, server } = found
     this.#server = server

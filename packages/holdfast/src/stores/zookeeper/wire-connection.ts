@@ -6,8 +6,10 @@
  * no answer comes late.
  */
 import { systemClock } from '../../clock/clock.js'
+import { momentOf, type Moment } from '../coordination/moment.js'
 import type { Connection } from './connection.js'
 import { CODES, ZooKeeperFailure } from './failures.js'
+import { LifeSigns } from './life-signs.js'
 import { Reader } from './wire/jute.js'
 import {
   PING_FRAME,
@@ -20,11 +22,14 @@ import {
 
 /** How long a server may take over an answer, in milliseconds. */
 const ANSWER_MS = 2500
+/** The timer may fire a little early. */
+const ALMOST = 0.9
 const LARGEST_XID = 0x7fff_ffff
 
 export interface PendingRequest {
   readonly request: Request<unknown>
-  readonly resolve: (value: unknown) => void
+  /** @param since the sign of life that is proven, if a quorum agreed to the request */
+  readonly resolve: (value: unknown, since: Moment) => void
   readonly reject: (error: ZooKeeperFailure) => void
 }
 
@@ -35,9 +40,16 @@ export interface WireListener {
   down(): void
 }
 
+export interface LifeTimes {
+  readonly tickMs: number
+  /** After how much silence a sign of life is sent, in milliseconds. */
+  readonly pingMs: number
+}
+
 interface SentRequest extends PendingRequest {
   readonly xid: number
-  readonly sentMs: number
+  readonly sent: Moment
+  readonly since: Moment
 }
 
 export class WireConnection {
@@ -48,19 +60,25 @@ export class WireConnection {
   #sent: SentRequest[] = []
   #first = 0
   #xid = 0
-  #pingSentMs: number | undefined
-  #lastSentMs = systemClock.monotonicMs()
+  /** The signs of life without an answer. */
+  readonly #pings: Moment[] = []
+  readonly #signs: LifeSigns
+  #lastSentMs: number
   readonly #timer: NodeJS.Timeout
   #over = false
   lastZxid = 0n
 
-  /** @param pingMs after how much silence a sign of life is sent, in milliseconds */
-  constructor(connection: Connection, chroot: string, pingMs: number, listener: WireListener) {
+  constructor(connection: Connection, chroot: string, times: LifeTimes, listener: WireListener) {
+    const { greeted } = connection
     this.#connection = connection
     this.#chroot = chroot
     this.#listener = listener
-    this.#pingMs = pingMs
-    this.#timer = setInterval(() => this.#check(), Math.min(pingMs, ANSWER_MS) / 4).unref()
+    this.#pingMs = times.pingMs
+    this.#signs = new LifeSigns(greeted, times.tickMs)
+    this.#lastSentMs = greeted.monotonicMs
+    this.#timer = setInterval(() => this.#check(), Math.min(times.pingMs, ANSWER_MS) / 2).unref()
+    // Only an answer that is still to come keeps the process alive.
+    connection.hold(false)
     connection.listen({
       message: (bytes) => this.#take(bytes),
       down: (why) => this.#down(why),
@@ -69,9 +87,13 @@ export class WireConnection {
 
   send(pending: PendingRequest): void {
     this.#xid = this.#xid === LARGEST_XID ? 1 : this.#xid + 1
-    this.#lastSentMs = systemClock.monotonicMs()
-    this.#connection.send(requestFrame(this.#xid, pending.request, this.#chroot))
-    this.#sent.push({ ...pending, xid: this.#xid, sentMs: this.#lastSentMs })
+    const { request, resolve, reject } = pending
+    const sent = momentOf(systemClock)
+    const since = this.#signs.ripe(sent.monotonicMs)
+    this.#lastSentMs = sent.monotonicMs
+    this.#connection.send(requestFrame(this.#xid, request, this.#chroot))
+    if (this.#first === this.#sent.length) this.#connection.hold(true)
+    this.#sent.push({ request, resolve, reject, xid: this.#xid, sent, since })
   }
 
   /** Ends the talk on this side. */
@@ -85,7 +107,7 @@ export class WireConnection {
     const { xid, zxid, error } = readHeader(reader)
     if (zxid > this.lastZxid) this.lastZxid = zxid
     if (xid === XIDS.ping) {
-      this.#pingSentMs = undefined
+      this.#noteSign(this.#pings.shift())
       return
     }
     if (xid === XIDS.event) {
@@ -106,13 +128,19 @@ export class WireConnection {
       throw new RangeError(`an answer to request ${xid}, which is not the next one`)
     // Read before it counts as answered: what cannot be read fails like all that is still open.
     const value = error === 0 ? sent.request.read(reader) : undefined
+    this.#noteSign(sent.sent)
     this.#first += 1
     if (this.#first > 1000 || this.#first === this.#sent.length) {
       this.#sent = this.#sent.slice(this.#first)
       this.#first = 0
+      if (this.#sent.length === 0) this.#connection.hold(false)
     }
-    if (error === 0) sent.resolve(value)
+    if (error === 0) sent.resolve(value, sent.since)
     else sent.reject(new ZooKeeperFailure(error))
+  }
+
+  #noteSign(sent: Moment | undefined): void {
+    if (sent) this.#signs.note(sent, systemClock.monotonicMs())
   }
 
   #check(): void {
@@ -123,17 +151,18 @@ export class WireConnection {
         if (!this.#over && this.#overdue(nowMs))
           this.#down(new Error(`no answer within ${ANSWER_MS} ms`))
       })
-    } else if (nowMs - this.#lastSentMs >= this.#pingMs && this.#first === this.#sent.length) {
-      this.#lastSentMs = nowMs
-      this.#pingSentMs ??= nowMs
+    } else if (nowMs - this.#lastSentMs >= this.#pingMs * ALMOST) {
+      const sent = momentOf(systemClock)
+      this.#lastSentMs = sent.monotonicMs
+      this.#pings.push(sent)
       this.#connection.send(PING_FRAME)
     }
   }
 
   #overdue(nowMs: number): boolean {
     const oldestMs = Math.min(
-      this.#sent[this.#first]?.sentMs ?? Infinity,
-      this.#pingSentMs ?? Infinity,
+      this.#sent[this.#first]?.sent.monotonicMs ?? Infinity,
+      this.#pings[0]?.monotonicMs ?? Infinity,
     )
     return nowMs - oldestMs > ANSWER_MS
   }
