@@ -10,7 +10,9 @@ import { isFull } from '../support/plan.js'
 const RUN = fileURLToPath(new URL('../../verification/model/run.mjs', import.meta.url))
 
 /** All, or those whose output the test below reads. */
-const VARIANTS = isFull() ? [] : ['fenced', 'unfenced', 'use-after-pause', 'redlock-votes-alone']
+const VARIANTS = isFull()
+  ? []
+  : ['fenced', 'unfenced', 'use-after-pause', 'redlock-votes-alone', 'zookeeper-request']
 
 interface Run {
   readonly status: number | null
@@ -40,6 +42,7 @@ describe('the model of leases and fencing tokens', () => {
       expect(of('redlock-votes-alone')).toMatch(
         /([AB]) is granted the token (\d)[\s\S]*(?!\1)[AB] is granted the token \2/,
       )
+      expect(of('zookeeper-request')).toMatch(/the request of \d is agreed to\n.*believes until/)
       expect(of('use-after-pause')).toMatch(/the write of [AB] arrives while [AB] has the lock/)
     },
   )

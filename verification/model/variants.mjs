@@ -6,6 +6,7 @@
 
 const LEASE = 'lease-fence.pml'
 const TOKEN = 'redlock-token.pml'
+const SESSION = 'zookeeper-session.pml'
 
 /** @type {readonly Variant[]} */
 export const VARIANTS = [
@@ -126,6 +127,41 @@ export const VARIANTS = [
     name: 'redlock-lost-data',
     says: 'A node that lost its data covers no token that it sealed before',
     defines: ['WIPES=1', 'KEPT=0'],
+    holds: false,
+  },
+  {
+    model: SESSION,
+    name: 'zookeeper-answered-sign',
+    says: 'A session of ZooKeeper lives for its timeout from a sign of life that was answered half a tick and a margin before an agreed request left',
+    defines: ['RULE=2'],
+    holds: true,
+  },
+  {
+    model: SESSION,
+    name: 'zookeeper-request',
+    says: 'It does not live for its timeout less a tick from an agreed request: a follower that is cut off with its client has not handed the sign over',
+    defines: ['RULE=0'],
+    holds: false,
+  },
+  {
+    model: SESSION,
+    name: 'zookeeper-sent-sign',
+    says: 'A sign of life that left so long before the request may have lingered on its way to the follower',
+    defines: ['RULE=1'],
+    holds: false,
+  },
+  {
+    model: SESSION,
+    name: 'zookeeper-late-ping',
+    says: 'A leader that pings later than half a tick and the margin leaves the sign behind',
+    defines: ['RULE=2', 'LATE=1'],
+    holds: false,
+  },
+  {
+    model: SESSION,
+    name: 'zookeeper-one-word',
+    says: 'A leader that was deposed must not vouch for the session by itself',
+    defines: ['RULE=2', 'AGREED=0'],
     holds: false,
   },
 ]
