@@ -33,6 +33,8 @@ export class Proxy {
   answeredBytes = 0
   /** Where new connections lead to. */
   target: number
+  /** Sees what clients send, each on its connection. */
+  onRequest: ((bytes: Buffer, connection: object) => void) | undefined
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
@@ -81,6 +83,7 @@ export class Proxy {
     const [there, back] = [new Way(server), new Way(client)]
     client.on('data', (bytes) => {
       this.packets += 1
+      this.onRequest?.(bytes, client)
       if (!this.faults.dropRequests) there.carry(bytes, this.faults.requestMs)
     })
     server.on('data', (bytes) => {

@@ -16,32 +16,34 @@ function edits(...names: readonly string[]): Edit[] {
   })
 }
 
+const COORDINATION = 'stores/coordination/session.js'
+const ZOOKEEPER = 'stores/zookeeper/session.js'
+
 /**
  * Lets a leader vouch for sessions by itself, where a caller asks for it: `sync` needs no quorum.
  */
 const ALONE: readonly Edit[] = [
-  {
-    file: 'stores/coordination/session.js',
-    find: 'async keepAlive() {',
-    replace: 'async keepAlive(alone) {',
-  },
-  {
-    file: 'stores/coordination/session.js',
-    find: 'this.handle.keepAlive()',
-    replace: 'this.handle.keepAlive(alone)',
-  },
-  {
-    file: 'stores/zookeeper/session.js',
-    find: 'async keepAlive() {',
-    replace: 'async keepAlive(alone) {',
-  },
-  {
-    file: 'stores/zookeeper/session.js',
-    find: 'await this.agree();',
-    replace:
-      "await (alone ? this.askAgain({ op: 9, write: (writer) => void writer.path('/'), read: () => undefined }) : this.agree());",
-  },
+  ['async #assure(now, leastMs) {', 'async #assure(now, leastMs, alone) {'],
+  ['this.#send(now, oldestMs)', 'this.#send(now, oldestMs, alone)'],
+  ['#send(now, neededMs) {', '#send(now, neededMs, alone) {'],
+  ['this.#ask(now, oldestMs)', 'this.#ask(now, oldestMs, alone)'],
+  ['async #ask(now, oldestMs) {', 'async #ask(now, oldestMs, alone) {'],
+  ['this.handle.keepAlive(now, oldestMs)', 'this.handle.keepAlive(now, oldestMs, alone)'],
 ]
+  .map(([find = '', replace = '']): Edit => ({ file: COORDINATION, find, replace }))
+  .concat([
+    {
+      file: ZOOKEEPER,
+      find: 'async keepAlive(_now, oldestMs) {',
+      replace: 'async keepAlive(_now, oldestMs, alone) {',
+    },
+    {
+      file: ZOOKEEPER,
+      find: 'let since = await this.agree();',
+      replace:
+        "let since = await (alone ? this.askAgain({ op: 9, write: (writer) => void writer.path('/'), read: () => undefined }).then(() => _now) : this.agree());",
+    },
+  ])
 
 /** In the two scripts that let a claim in. */
 function script(find: string, replace: string): Edit {
@@ -104,7 +106,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
         file: 'stores/coordination/queue-waiter.js',
-        find: "if (!alive || reading.state === 'absent')\n            return this.#gone(record);",
+        find: "if (!lives || reading.state === 'absent')\n            return this.#gone(record);",
         replace: "if (reading.state === 'absent')\n            return this.#existing(queueEntry);",
       },
       {
@@ -127,9 +129,9 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...ALONE,
       {
-        file: 'stores/coordination/entry-renewer.js',
-        find: 'session.keepAlive()',
-        replace: 'session.keepAlive(true)',
+        file: COORDINATION,
+        find: 'this.#assure(now, this.#longestMs)',
+        replace: 'this.#assure(now, this.#longestMs, true)',
       },
     ],
     store: 'zookeeper',
@@ -144,13 +146,35 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...ALONE,
       {
-        file: 'stores/coordination/session.js',
-        find: 'return this.keepAlive();',
-        replace: 'return this.keepAlive(true);',
+        file: COORDINATION,
+        find: 'await this.#assure(now, leastMs)',
+        replace: 'await this.#assure(now, leastMs, true)',
       },
     ],
     store: 'zookeeper',
     faults: ['leader-deposed'],
+    seconds: 60,
+    shows: ['exclusion'],
+  },
+  {
+    name: 'request-keeps-alive',
+    breaks: 'A lease counts from a sign of life that the leader of ZooKeeper has heard of',
+    edits: [
+      {
+        file: ZOOKEEPER,
+        find: 'return this.#lost ? undefined : since;',
+        replace: 'return this.#lost ? undefined : _now;',
+      },
+      { file: ZOOKEEPER, find: 'since.monotonicMs < oldestMs', replace: 'false' },
+      {
+        file: ZOOKEEPER,
+        find: 'Math.min(tickMs / 2, this.#welcome.timeoutMs / 3)',
+        replace: 'this.#welcome.timeoutMs / 3',
+      },
+    ],
+    masked: 'a sign of life each half tick is hardly older than the request',
+    store: 'zookeeper',
+    faults: ['follower-isolated'],
     seconds: 60,
     shows: ['exclusion'],
   },

@@ -64,6 +64,7 @@ const NO_REPLICATION = {
   'leader-isolated': NO_MEMBERS,
   'leader-deposed': NO_MEMBERS,
   'leader-reset': NO_MEMBERS,
+  'follower-isolated': NO_MEMBERS,
   'primary-kill': NO_FOLLOWERS,
   'replica-kill': NO_FOLLOWERS,
 } as const
@@ -158,6 +159,9 @@ const REPLICATED = {
   'leader-isolated': CUT_PRIMARY,
   'leader-deposed': CUT_PRIMARY,
   'leader-reset': CUT_PRIMARY,
+  'follower-isolated': absent(
+    'not driven here: clients that reach a replica alone get nothing from it, as in black-hole',
+  ),
 } as const
 
 const SQL = {

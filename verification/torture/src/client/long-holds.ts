@@ -22,6 +22,8 @@ interface LongHold {
   readonly homeMs: readonly number[]
   /** The lease of the actor of another client. */
   readonly guestMs: number
+  /** For how long it is held, in milliseconds. Default: `HELD_MS`. */
+  readonly heldMs?: readonly [number, number]
 }
 
 /**
@@ -29,12 +31,22 @@ interface LongHold {
  * wait each for itself.
  */
 const [LONG_MS, OTHER_MS] = [8000, 7000]
+/** A renewal of it is much later than the one before. */
+const LONGEST_MS = 12_000
 /** Over before a leader that hears nothing has noticed. */
 const SHORT_MS = 2000
 const LONG_HOLDS: readonly LongHold[] = [
   { name: 'fifo', fairness: 'fifo', homeMs: [LONG_MS, LONG_MS, LONG_MS], guestMs: LONG_MS },
   { name: 'unequal', fairness: 'cohort', homeMs: [LONG_MS, OTHER_MS, LONG_MS], guestMs: LONG_MS },
   { name: 'alone', fairness: 'cohort', homeMs: [SHORT_MS], guestMs: SHORT_MS },
+  {
+    name: 'longest',
+    fairness: 'cohort',
+    homeMs: [LONGEST_MS],
+    guestMs: LONGEST_MS,
+    // Mostly for longer than what is left of the lease.
+    heldMs: [16_000, 26_000],
+  },
 ]
 /**
  * How long one is held, in milliseconds: for longer than it takes to choose a leader and to end a
@@ -92,7 +104,8 @@ async function startPost(
     const actor = `c${index}.${key}.${number}`
     const dice = Dice.named(seed, `${actor} ${generation}`)
     return new Actor(actor, site).run(() => {
-      const [thinkMs, workMs] = [dice.between(0, 500), dice.between(...HELD_MS)]
+      const workMs = dice.between(...(longHold.heldMs ?? HELD_MS))
+      const thinkMs = dice.between(0, 500)
       return longWait(thinkMs, target, (_belief, workFor) => workFor(workMs))
     })
   })

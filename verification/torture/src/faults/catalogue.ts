@@ -77,6 +77,12 @@ const CATALOGUE = {
     title: 'the member that leads loses the others; they hear nothing of that, and follow on',
     needs: 'network',
   },
+  'follower-isolated': {
+    lane: 'server',
+    title:
+      'a member that follows is cut off together with half of the clients, right after one of them has renewed a long lease',
+    needs: 'network',
+  },
   'disk-stalled': {
     lane: 'server',
     title:
@@ -211,6 +217,8 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   // Longer than a leader leads on, and than sessions live that the others do not hear of.
   'leader-deposed': (dice, ttlMs) => [dice.between(3.2, 4.2) * ttlMs, 0],
   'leader-reset': (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
+  // Longer than sessions live that the leader does not hear of.
+  'follower-isolated': (dice, ttlMs) => [dice.between(3.8, 4.6) * ttlMs, 0],
   // Longer than an election, a late renewal and the end of a session that it did not reach.
   'disk-stalled': (dice, ttlMs) => [dice.between(1.5, 2.2) * ttlMs, 0],
   'disk-full': (dice) => [dice.between(300, 1500), 0],

@@ -78,6 +78,7 @@ export function toolsOf(wires: Wires, chronicle: Chronicle): Tools {
   return {
     redirect: (server, port) => wires.redirect(server, port),
     reset: () => wires.reset(),
+    confine: (server) => wires.confine(server),
     forgot: (grantedBeforeNs) => void chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),
   }
 }

@@ -28,6 +28,19 @@ export class Wires {
     return client === 'all' ? this.#proxies.flat() : (this.#proxies[client] ?? [])
   }
 
+  /**
+   * Every second client reaches this server only, from now on, over new connections. Returns its
+   * wires to it, and what undoes this.
+   */
+  confine(server: number): { wires: readonly Proxy[]; free: () => void } {
+    const confined = this.#proxies.filter((_, client) => client % 2 === 0)
+    const others = confined.flatMap((proxies) => proxies.filter((_, index) => index !== server))
+    for (const proxy of others) proxy.faults.refuse = true
+    for (const proxy of confined.flat()) proxy.reset()
+    const free = (): void => others.forEach((proxy) => void (proxy.faults.refuse = false))
+    return { wires: confined.flatMap((proxies) => proxies[server] ?? []), free }
+  }
+
   redirect(server: number, port: number): void {
     for (const wires of this.#proxies) {
       const proxy = wires[server]

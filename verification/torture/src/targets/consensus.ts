@@ -5,6 +5,7 @@ import { eventually } from '@holdfast/servers/eventually'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
 import { cutOff, cutOneSided, HOMES, type Home } from '@holdfast/servers/network'
 import type { Service } from '@holdfast/servers/service'
+import { cutFollower, spotLateRenewals, type Spotter } from './cut-follower.js'
 import { nodeOf, type Action, type Target } from './target.js'
 
 interface Cluster {
@@ -62,7 +63,7 @@ export async function zookeeperTarget(servers: number, apart: boolean): Promise<
     homes,
     config: apart ? { syncLimit: SYNC_LIMIT } : {},
   })
-  return targetOf(ensemble, 'zookeeper', ensemble.ports, homes)
+  return targetOf(ensemble, 'zookeeper', ensemble.ports, homes, spotLateRenewals)
 }
 
 /**
@@ -83,6 +84,7 @@ function targetOf(
   name: string,
   ports: readonly number[],
   homes: readonly Home[],
+  spotter?: () => Spotter,
 ): Target {
   const killLeader: Action = async () => {
     const leader = cluster.members[await leaderOf(cluster)]
@@ -109,6 +111,7 @@ function targetOf(
       'leader-isolated': cutLeader(cutOff),
       'leader-deposed': cutLeader((leader, others) => cutOneSided(others, [leader])),
       'leader-reset': cutLeader((leader, others) => cutOneSided([leader], others)),
+      'follower-isolated': cutFollower(homes, () => leaderOf(cluster), spotter),
     },
     stop: () => cluster.stop(),
   }

@@ -2,6 +2,7 @@
  * What is tortured: a private service with its servers, and what can be done to it beyond killing
  * and stopping.
  */
+import type { Proxy } from '@holdfast/servers/proxy'
 import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import type { Connection } from '../protocol.js'
 
@@ -25,6 +26,8 @@ export interface Tools {
   /** Makes all connections of the clients break and lead to another port from now on. */
   redirect(server: number, port: number): void
   reset(): void
+  /** Lets every second client reach this server only: see `Wires.confine`. */
+  confine(server: number): { wires: readonly Proxy[]; free: () => void }
   /**
    * The server has lost, by now, the leases that were granted before this moment of the shared
    * clock.
