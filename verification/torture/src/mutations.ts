@@ -168,8 +168,8 @@ export const MUTATIONS: readonly TortureMutation[] = [
       { file: ZOOKEEPER, find: 'since.monotonicMs < oldestMs', replace: 'false' },
       {
         file: ZOOKEEPER,
-        find: 'Math.min(tickMs / 2, this.#welcome.timeoutMs / 3)',
-        replace: 'this.#welcome.timeoutMs / 3',
+        find: 'Math.min(tickMs / 2, thirdMs)',
+        replace: 'thirdMs',
       },
     ],
     masked: 'a sign of life each half tick is hardly older than the request',

@@ -89,6 +89,22 @@ describe('when no session is to be had, the error says why', () => {
   })
 })
 
+test('a server that greets and hangs up is asked twice a second in the end', async () => {
+  let connections = 0
+  const port = await portOf((socket) => {
+    connections += 1
+    socket.on('error', () => undefined)
+    socket.on('data', () => {
+      socket.end(new Writer().int(0).int(10_000).long(7n).bytes(Buffer.alloc(16)).frame())
+    })
+  })
+  const session = await opening(`127.0.0.1:${port}`)
+  after(() => session.end())
+  await expect(session.askAgain(getData('/x', false))).rejects.toMatchObject({ code: -4 })
+  // Four seconds with pauses of 50, 100, 200, 400, and then of 500 ms. It was hundreds a second.
+  expect(connections).toBeLessThan(20)
+})
+
 describe('a server that talks nonsense', () => {
   const sockets: Socket[] = []
   afterEach(() => {

@@ -1,5 +1,6 @@
 /** Finding a server that takes a session, among those of an ensemble. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../clock/clock.js'
 import { Connection, type Server } from './connection.js'
 import { isUnreachable } from '../coordination/is-unreachable.js'
 import type { Ensemble } from './options.js'
@@ -9,6 +10,8 @@ import type { Welcome } from './wire/messages.js'
 const GREETING_MS = 1500
 /** How long to pause when no server takes the session, at first and in the end, in milliseconds. */
 const PAUSE_MS = [50, 500] as const
+/** A connection that breaks within this time was of no use, in milliseconds. */
+const SHORT_MS = 1000
 
 export interface Found {
   readonly connection: Connection
@@ -62,6 +65,27 @@ export async function findServer(
     pauseMs = Math.min((pauseMs ?? 0) * 2, PAUSE_MS[1])
   }
   return { connection: undefined, why }
+}
+
+/**
+ * Pauses before the next connection when one after the other breaks at once: a server or a proxy
+ * that greets and hangs up would get thousands.
+ */
+export class ReconnectBackoff {
+  #pauseMs = 0
+  #connectedMs = 0
+
+  connected(): void {
+    this.#connectedMs = systemClock.monotonicMs()
+  }
+
+  async pause(): Promise<void> {
+    const [leastMs, mostMs] = PAUSE_MS
+    const isShort = systemClock.monotonicMs() - this.#connectedMs < SHORT_MS
+    const pauseMs = isShort ? this.#pauseMs : 0
+    this.#pauseMs = Math.min(mostMs, Math.max(leastMs, pauseMs * 2))
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false })
+  }
 }
 
 function failureOf({ host, port }: Server, cause: unknown): Error {

@@ -25,13 +25,15 @@ import { ripeMs } from './life-signs.js'
 import { NodeWatchers } from './node-watchers.js'
 import { WireConnection, type PendingRequest } from './wire-connection.js'
 import { DEFAULT_TICK_MS, parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
-import { findServer } from './servers.js'
+import { findServer, ReconnectBackoff } from './servers.js'
 import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './wire/messages.js'
 
 /** How long to look for a server that takes a session, in milliseconds. */
 const CONNECT_MS = 4000
 /** How long a request waits for a connection, in milliseconds. */
 const WAIT_MS = 4000
+/** How long a server may take over an answer, in milliseconds. Sessions that are short have less. */
+const ANSWER_MS = 2500
 /** How long to wait for the answer to the end of a session, in milliseconds. */
 const CLOSE_ANSWER_MS = 1000
 
@@ -48,6 +50,7 @@ export class ZooKeeperSession implements ServiceSession {
    * What could not be taken out when that was asked for: it is done when the connection is back.
    */
   readonly #undone = new Map<string, () => Promise<unknown>>()
+  readonly #backoff = new ReconnectBackoff()
   #link: WireConnection | undefined
   #server: number
   #lastZxid = 0n
@@ -121,7 +124,7 @@ export class ZooKeeperSession implements ServiceSession {
       let since = await this.agree()
       if (since.monotonicMs < oldestMs) {
         // After a pause of this process. By then the answer itself is a sign of life that counts.
-        await sleep(ripeMs(this.#tickMs))
+        await sleep(ripeMs(this.#tickMs), undefined, { ref: false })
         since = await this.agree()
       }
       return this.#lost ? undefined : since
@@ -246,12 +249,13 @@ export class ZooKeeperSession implements ServiceSession {
   #useConnection(connection: Connection): void {
     const { auth } = this.#options
     if (auth) connection.send(authFrame(auth.scheme, `${auth.user}:${auth.password}`))
+    this.#backoff.connected()
     const tickMs = this.#tickMs
-    const pingMs = Math.min(tickMs / 2, this.#welcome.timeoutMs / 3)
+    const thirdMs = this.#welcome.timeoutMs / 3
     const link: WireConnection = new WireConnection(
       connection,
       this.#ensemble.chroot,
-      { tickMs, pingMs },
+      { tickMs, pingMs: Math.min(tickMs / 2, thirdMs), answerMs: Math.min(ANSWER_MS, thirdMs) },
       {
         changed: (path) => this.#watchers.notify(path),
         down: () => void this.#reconnect(),
@@ -270,6 +274,7 @@ export class ZooKeeperSession implements ServiceSession {
     this.#link = undefined
     if (this.#lost) return
     this.#watchers.notifyAll()
+    await this.#backoff.pause()
     const next = this.#server + 1
     const greeting = { session: this.#welcome, lastZxid: this.#lastZxid, background: true }
     const found = await findServer(this.#ensemble, next, greeting, () => !this.#lost)

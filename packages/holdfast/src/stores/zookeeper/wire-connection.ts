@@ -20,8 +20,6 @@ import {
   type Request,
 } from './wire/messages.js'
 
-/** How long a server may take over an answer, in milliseconds. */
-const ANSWER_MS = 2500
 /** The timer may fire a little early. */
 const ALMOST = 0.9
 const LARGEST_XID = 0x7fff_ffff
@@ -44,6 +42,8 @@ export interface LifeTimes {
   readonly tickMs: number
   /** After how much silence a sign of life is sent, in milliseconds. */
   readonly pingMs: number
+  /** How long the server may take over an answer, in milliseconds. */
+  readonly answerMs: number
 }
 
 interface SentRequest extends PendingRequest {
@@ -56,7 +56,7 @@ export class WireConnection {
   readonly #connection: Connection
   readonly #chroot: string
   readonly #listener: WireListener
-  readonly #pingMs: number
+  readonly #times: LifeTimes
   #sent: SentRequest[] = []
   #first = 0
   #xid = 0
@@ -73,10 +73,13 @@ export class WireConnection {
     this.#connection = connection
     this.#chroot = chroot
     this.#listener = listener
-    this.#pingMs = times.pingMs
+    this.#times = times
     this.#signs = new LifeSigns(greeted, times.tickMs)
     this.#lastSentMs = greeted.monotonicMs
-    this.#timer = setInterval(() => this.#check(), Math.min(times.pingMs, ANSWER_MS) / 2).unref()
+    this.#timer = setInterval(
+      () => this.#check(),
+      Math.min(times.pingMs, times.answerMs) / 2,
+    ).unref()
     // Only an answer that is still to come keeps the process alive.
     connection.hold(false)
     connection.listen({
@@ -145,13 +148,14 @@ export class WireConnection {
 
   #check(): void {
     const nowMs = systemClock.monotonicMs()
+    const { pingMs, answerMs } = this.#times
     if (this.#overdue(nowMs)) {
       // After a pause of this process the answer may be there, and not read yet.
       setImmediate(() => {
         if (!this.#over && this.#overdue(nowMs))
-          this.#down(new Error(`no answer within ${ANSWER_MS} ms`))
+          this.#down(new Error(`no answer within ${Math.round(answerMs)} ms`))
       })
-    } else if (nowMs - this.#lastSentMs >= this.#pingMs * ALMOST) {
+    } else if (nowMs - this.#lastSentMs >= pingMs * ALMOST) {
       const sent = momentOf(systemClock)
       this.#lastSentMs = sent.monotonicMs
       this.#pings.push(sent)
@@ -164,7 +168,7 @@ export class WireConnection {
       this.#sent[this.#first]?.sent.monotonicMs ?? Infinity,
       this.#pings[0]?.monotonicMs ?? Infinity,
     )
-    return nowMs - oldestMs > ANSWER_MS
+    return nowMs - oldestMs > this.#times.answerMs
   }
 
   #down(why: Error): void {
