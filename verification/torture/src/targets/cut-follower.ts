@@ -21,8 +21,6 @@ const QUIET_MS = 3000
  */
 export function spotLateRenewals(): Spotter {
   const connections = new WeakMap<object, { readonly timeoutMs: number; sentMs: number }>()
-  const intAt = (bytes: Buffer, at: number): number =>
-    bytes.length >= at + 4 ? bytes.readInt32BE(at) : 0
   return (bytes, connection) => {
     if (intAt(bytes, NUMBER_AT) === PING) return false
     const nowMs = performance.now()
@@ -35,6 +33,10 @@ export function spotLateRenewals(): Spotter {
     known.sentMs = nowMs
     return known.timeoutMs >= LONG_MS && quietMs >= QUIET_MS && intAt(bytes, CODE_AT) === MULTI
   }
+}
+
+function intAt(bytes: Buffer, at: number): number {
+  return bytes.length >= at + 4 ? bytes.readInt32BE(at) : 0
 }
 
 /** How long clients are given to move to the member that they still reach. */
