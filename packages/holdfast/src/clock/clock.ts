@@ -32,8 +32,6 @@ export interface Clock {
    * `process.nextTick` does.
    */
   atTickEnd?(work: () => void): void
-  /** Calls `work` when what was sent in this tick has left. Default: as `atTickEnd`. */
-  afterTick?(work: () => void): void
 }
 
 export interface Random {
@@ -57,7 +55,6 @@ export const systemClock: Clock = {
       hold: (needed) => void (needed ? handle.ref() : handle.unref()),
     }
   },
-  afterTick: (work) => void setImmediate(work),
 }
 
 /** @throws LockUsageError for a value that is not a clock. */

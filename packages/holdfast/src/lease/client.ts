@@ -19,6 +19,7 @@ import {
   type LocksOptions,
 } from '../options/lock-options.js'
 import { OpenReleases } from './release/open-releases.js'
+import { ReleasePauses } from './release/release-pauses.js'
 import { OUTAGE_LIMIT_MS } from './wait/outage.js'
 import { QueueRegistry } from './local-queue/queue-registry.js'
 import { RenewalScheduler } from './renew/renewal-scheduler.js'
@@ -41,6 +42,7 @@ export class Client implements Services {
   declare readonly retries: RetryRounds
   declare readonly withdrawals: Withdrawals
   declare readonly releases: OpenReleases
+  declare readonly pauses: ReleasePauses | undefined
   declare readonly renewals: RenewalScheduler
   readonly leases = new LinkedSet<OpenLease>()
   declare readonly waiters: WaiterLimit
@@ -71,7 +73,9 @@ export class Client implements Services {
     this.heartbeats = new Heartbeats(this.runtime)
     this.retries = new RetryRounds(this.runtime)
     this.withdrawals = new Withdrawals(this.runtime)
-    this.releases = new OpenReleases(clock)
+    this.releases = new OpenReleases(store, clock)
+    const { fair, pollRangeMs } = store.traits
+    this.pauses = fair ? undefined : new ReleasePauses(clock, random, pollRangeMs[0])
     this.renewals = new RenewalScheduler(this.runtime, this.withdrawals)
     this.cohorts = new QueueRegistry((template) => new CohortQueue(this, template))
     this.fifoQueues = new QueueRegistry((template) => new StoreOrderQueue(this, template))

@@ -6,6 +6,7 @@ import type { LinkedSet } from '../collections/linked-set.js'
 import type { RetryRounds } from './wait/retry-rounds.js'
 import type { Heartbeats } from './wait/heartbeats.js'
 import type { OpenReleases } from './release/open-releases.js'
+import type { ReleasePauses } from './release/release-pauses.js'
 import type { RenewalScheduler } from './renew/renewal-scheduler.js'
 import type { Runtime } from './runtime/runtime.js'
 import type { Withdrawals } from './release/withdrawals.js'
@@ -34,5 +35,7 @@ export interface Services {
   readonly retries: RetryRounds
   readonly withdrawals: Withdrawals
   readonly releases: OpenReleases
+  /** Undefined where the store has a queue. */
+  readonly pauses: ReleasePauses | undefined
   readonly leases: LinkedSet<OpenLease>
 }

@@ -232,10 +232,22 @@ function notUnderLock(lock: string, store: Store): LockUsageError {
 
 function checkStore(store: unknown): void {
   const { attempt, traits } = (store ?? {}) as Partial<Store>
-  if (typeof attempt === 'function' && typeof traits === 'object' && (traits as unknown) !== null)
+  if (typeof attempt === 'function' && typeof traits === 'object' && (traits as unknown) !== null) {
+    checkFencing(store as Store)
     return
+  }
   throw new LockUsageError(
     "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory', " +
       "embeddedStore() of 'holdfast/embedded' or redisStore({ client }) of 'holdfast/redis'.",
+  )
+}
+
+/** Every lease has a token: a store without them would hand out `undefined`. */
+function checkFencing({ name, traits }: Store): void {
+  if (traits.fencing) return
+  throw new LockUsageError(
+    `createLocks: the store "${name}" gives no fencing tokens (traits.fencing is false), and every lease has one. ` +
+      'Let the store give each grant of a lock a larger token.',
+    { store: name },
   )
 }

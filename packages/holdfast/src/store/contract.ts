@@ -110,6 +110,11 @@ export interface Renewal extends ClaimRef {
   readonly owner: Owner
   /** Only shows the owner: the lease keeps its TTL and its end. */
   readonly keepsEnd?: boolean
+  /**
+   * No request of this claim follows: the lease ends with this TTL. A store that keeps state of its
+   * claims in the process forgets it.
+   */
+  readonly isLast?: boolean
 }
 
 /**
@@ -278,6 +283,11 @@ export interface Store {
   /** Ends the grants of all holders of the lock. The next token is larger. */
   steal(lock: string, options: StealOptions): MaybePromise<StealResult>
   inspect(query: InspectQuery): MaybePromise<InspectPage>
+  /**
+   * Resolves when the requests of the tick that has just ended are written, where a client library
+   * writes them later: only then may the process end without losing them.
+   */
+  written?(): MaybePromise<void>
   /** Closes connections and files of the store's own, and no client that the caller passed in. */
   close(): MaybePromise<void>
 }

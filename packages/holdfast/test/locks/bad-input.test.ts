@@ -21,6 +21,15 @@ function storeWith(traits: Partial<Traits>): Store {
   return store
 }
 
+test('store without fencing tokens is refused', () => {
+  expect(() => createLocks(storeWith({ fencing: false }))).toThrow(
+    expect.objectContaining({
+      code: 'LOCK_USAGE',
+      message: expect.stringContaining('gives no fencing tokens') as string,
+    }),
+  )
+})
+
 describe('names', () => {
   test.each([
     ['empty', ''],

@@ -1,4 +1,4 @@
-/** Attempts that a client library keeps and sends when nobody wants them any more. */
+/** Attempts that a client library keeps, and sends when their callers have given up. */
 import { redisStore } from 'holdfast/redis'
 import { expect, test } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'

@@ -3,7 +3,7 @@
  * answers when the test lets it.
  */
 import { SeededRandom, VirtualClock } from '@holdfast/conformance'
-import type { Renewal, RenewalListener, RenewResult } from 'holdfast/store'
+import type { Claim, Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { OpenRequests } from '../../src/stores/redlock/open-requests.js'
 import { PendingWithdrawals } from '../../src/stores/redlock/pending-withdrawals.js'
@@ -102,4 +102,40 @@ describe('over three nodes', () => {
       },
     })
   })
+})
+
+test('last renewal of a claim forgets its votes, and restores none', async () => {
+  const attempts: string[] = []
+  const clock = new VirtualClock()
+  const panel = [0, 1, 2].map((node) => {
+    const store = {
+      attempt: (claim: Claim) => {
+        attempts.push(`${claim.id} at ${node}`)
+        const granted = { outcome: 'granted', tokens: 1, ttlMs: claim.ttlMs } as const
+        const token = BigInt(clock.monotonicMs() * 1000 + 1)
+        return { ...granted, token, alreadyGranted: false, remainingMs: claim.ttlMs }
+      },
+      seal: () => Promise.resolve({ outcome: 'sealed' }),
+      // One node has lost its data.
+      renew: (all: readonly Renewal[], report?: RenewalListener) => {
+        const results = all.map(() => (node === 2 ? LOST : RENEWED))
+        for (const [index, result] of results.entries()) report?.(index, result)
+        return Promise.resolve(results)
+      },
+      withdraw: () => Promise.resolve('absent'),
+    } as unknown as Voter
+    const requests = new OpenRequests()
+    return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
+  })
+  const limits = { nodeTimeoutMs: NODE_TIMEOUT_MS, maxClockDifferenceMs: 10_000 }
+  const store = new RedlockStore({ nodes: panel, clock, random: new SeededRandom(1), ...limits })
+  const claim: Claim = { ...ONE, kind: 'mutex', capacity: 1, weight: 1, heartbeatMs: 1000 }
+  expect((await store.attempt(claim, { enqueue: true, tokens: 1 })).outcome).toBe('granted')
+  expect(await store.renew([claim])).toEqual([RENEWED])
+  await clock.advance(0)
+  // The vote that the node had lost.
+  expect(attempts).toHaveLength(4)
+  expect(await store.renew([{ ...claim, isLast: true }])).toEqual([RENEWED])
+  await clock.advance(0)
+  expect(attempts).toHaveLength(4)
 })

@@ -56,6 +56,67 @@ cohort.test(
   { needs: [queue] },
 )
 
+cohort.test(
+  'two crowded clients pass the lock on within the bound, and then to each other',
+  async (context) => {
+    const clients = [await context.locks(), await context.locks()]
+    const ids = clients.map(({ clientId }) => clientId)
+    const rows = new RowCount(ids)
+    // From then on the other client's claim stands in the queue.
+    const stops = [
+      onLockEvent('queued', ({ clientId }) => rows.noteQueued(clientId)),
+      onLockEvent('granted', ({ clientId }) => rows.noteGrant(clientId)),
+      onLockEvent('handed-off', ({ clientId }) => rows.noteGrant(clientId)),
+    ]
+    const crowds = clients.map((locks) => new Crowd(context, locks, 12))
+    try {
+      await context.time.eventually('both had the lock', context.slackMs + 5000, () =>
+        ids.every((id) => rows.grantsOf(id) > 100),
+      )
+    } finally {
+      const ends = Promise.all(crowds.map((crowd) => crowd.stop()))
+      await context.time.within(ends, 5000 + context.slackMs, 'the end of the crowds')
+      for (const stop of stops) stop()
+    }
+    const { longest } = rows
+    assert.ok(longest <= HAND_OFFS_IN_A_ROW + 1, `${longest} grants in a row`)
+  },
+  { needs: [queue] },
+)
+
+/** Counts the grants of one client in a row while another client's claim waits. */
+class RowCount {
+  longest = 0
+  #holder: string | undefined
+  #row = 0
+  readonly #grants = new Map<string, number>()
+  readonly #queued = new Set<string>()
+  readonly #clients: readonly string[]
+
+  /** @param clients others use other locks of the store meanwhile */
+  constructor(clients: readonly string[]) {
+    this.#clients = clients
+  }
+
+  noteQueued(clientId: string): void {
+    if (this.#clients.includes(clientId)) this.#queued.add(clientId)
+  }
+
+  noteGrant(clientId: string): void {
+    if (!this.#clients.includes(clientId)) return
+    this.#grants.set(clientId, this.grantsOf(clientId) + 1)
+    this.#queued.delete(clientId)
+    const isAwaited = this.#queued.size > 0
+    this.#row = isAwaited && clientId === this.#holder ? this.#row + 1 : isAwaited ? 1 : 0
+    this.#holder = clientId
+    this.longest = Math.max(this.longest, this.#row)
+  }
+
+  grantsOf(clientId: string): number {
+    return this.#grants.get(clientId) ?? 0
+  }
+}
+
 /** Acquires the lock once. Resolves to how many of the crowd held it while this client queued. */
 async function comeInBeside(context: Context, crowd: Crowd, other: Locks): Promise<number> {
   let queuedAt = Infinity

@@ -34,6 +34,9 @@ import type { Services } from '../services.js'
 import { ClaimWakeUps } from '../wait/claim-wake-ups.js'
 import { isRetryable } from '../release/withdrawals.js'
 
+/** After this many attempts on a busy lock a claim is no new one. */
+const POLLS_OF_NEW_CLAIMS = 8
+
 export class PendingClaim implements Retryable, AwaitedClaim {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly order: number
@@ -115,7 +118,7 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     return this
   }
 
-  /** Begins behind an open release of this client. */
+  /** Begins behind an open release of this client, or the pause after it. */
   startAfter(release: Promise<unknown>): this {
     this.attempts().noteHeldBack()
     void release.then(() => {
@@ -291,11 +294,16 @@ export class PendingClaim implements Retryable, AwaitedClaim {
       this.listener.done(undefined)
       return
     }
+    this.services.pauses?.noteTaken(this.lock)
     const attempted = afterBusy(this.state, sent)
     this.state = attempted
     const { runtime } = this.services
     const [shortestMs, longestMs] = runtime.store.traits.pollRangeMs
-    const pollMs = Math.min(longestMs, shortestMs * 1.5 ** (attempted.polls - 1))
+    // A claim that has waited for about a second attempts as often as new ones, or these would get
+    // the lock before it.
+    const { polls } = attempted
+    const growth = polls > POLLS_OF_NEW_CLAIMS ? 2 : 1.5 ** polls
+    const pollMs = Math.min(longestMs, shortestMs * growth)
     this.attemptAfter(Math.min(runtime.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
   }
 

@@ -34,6 +34,8 @@ export function startClaim(
   const release = services.releases.byLock.get(template.lock)
   if (release && runtime.store.traits.ordered !== true)
     return new PendingClaim(services, template, terms, listener, claim).startAfter(release)
+  const pause = terms.enqueue ? services.pauses?.byLock.get(template.lock) : undefined
+  if (pause) return new PendingClaim(services, template, terms, listener, claim).startAfter(pause)
   let answer: MaybePromise<AttemptResult>
   try {
     answer = runtime.store.attempt(claim, options)

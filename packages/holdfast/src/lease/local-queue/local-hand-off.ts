@@ -57,5 +57,7 @@ export function releaseGrant(services: Services, grant: Grant, nowMs: number): R
   grant.state = 'released'
   services.renewals.remove(grant)
   if (nowMs < grant.keptUntilMs) return leaveTaken(services.runtime, grant, nowMs)
-  return services.withdrawals.release(grant.claim, grant.deadlineMs, nowMs)
+  const outcome = services.withdrawals.release(grant.claim, grant.deadlineMs, nowMs)
+  services.pauses?.noteReleased(grant.claim.lock, outcome, nowMs - grant.grantedMs)
+  return outcome
 }

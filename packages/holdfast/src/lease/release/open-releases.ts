@@ -6,6 +6,7 @@
  * an attempt that overtook the release would find the lock busy.
  */
 import { atTickEndOf, type Clock } from '../../clock/clock.js'
+import type { Store } from '../../store/contract.js'
 import type { ReleaseOutcome } from './withdrawals.js'
 
 /** How many releases of a client may be open. Further callers wait for theirs. */
@@ -23,13 +24,15 @@ export class OpenReleases {
   readonly #byLock = new Map<string, Promise<unknown>>()
   /** Each settles when all open releases of its lock are answered. */
   readonly byLock: ReadonlyMap<string, Promise<unknown>> = this.#byLock
+  readonly #store: Pick<Store, 'written'>
   #open = 0
 
-  constructor(clock: Clock) {
+  constructor(store: Pick<Store, 'written'>, clock: Clock) {
+    this.#store = store
     this.#atTickEnd = atTickEndOf(clock)
   }
 
-  /** Resolves when the release has left. Its outcome goes to the events. */
+  /** Resolves when the release has been written. Its outcome goes to the events. */
   async release(lease: Releasable): Promise<void> {
     if (this.#open >= MOST_OPEN) return lease.releaseQuietly()
     if (typeof lease.return() === 'string') return
@@ -45,5 +48,7 @@ export class OpenReleases {
     })
     // What a store sends together leaves at the end of the tick.
     await new Promise<void>((resolve) => this.#atTickEnd(resolve))
+    // The process may end now, and takes along what a client library has not written yet.
+    await this.#store.written?.()
   }
 }

@@ -12,7 +12,7 @@ export async function leaveTaken(
   nowMs: number,
 ): Promise<'released' | 'lost'> {
   const ttlMs = Math.max(store.traits.ttlRangeMs[0], Math.ceil(keptUntilMs - nowMs))
-  const [result] = await store.renew([{ ...claim, ttlMs }])
+  const [result] = await store.renew([{ ...claim, ttlMs, isLast: true }])
   if (result?.outcome === 'unknown') throw result.cause
   return result?.outcome === 'renewed' ? 'released' : 'lost'
 }

@@ -16,7 +16,7 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { parseOwner, parseText } from '../../store/owner.js'
-import { STORE_NAME } from './errors.js'
+import { inDoubt, STORE_NAME } from './errors.js'
 import type { AdoptedByAnother, SealResult } from './redlock-seal.js'
 
 /**
@@ -203,4 +203,20 @@ export function textOf(reply: unknown): string {
   throw new TypeError(
     `a script answered with ${reply === null ? 'nothing' : typeof reply}, not with text`,
   )
+}
+
+/** Whether the answer to an attempt shows that the server writes: a replica finds grants, too. */
+export function isWrite(result: AttemptResult): boolean {
+  if (result.outcome === 'granted') return !result.alreadyGranted
+  return result.outcome === 'waiting' && result.queueNumber !== undefined
+}
+
+/**
+ * Reads the answer to a withdrawal that leaves no firm tombstone. If it may have been sent twice,
+ * the first arrival may have released what this one does not find: the outcome is unknown.
+ */
+export function readOnce(line: string, mayBeSentTwice: boolean): WithdrawOutcome {
+  const outcome = readWithdrawal(line)
+  if (mayBeSentTwice && outcome === 'absent') throw inDoubt()
+  return outcome
 }

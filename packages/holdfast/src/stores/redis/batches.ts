@@ -44,8 +44,6 @@ export interface BatchSettings {
   readonly oneLockACall: boolean
   readonly publishTo: PublishTo
   readonly atTickEnd: (work: () => void) => void
-  /** Calls when what was sent in this tick has left the process. */
-  readonly afterTick: (work: () => void) => void
   readonly send: SendScript
 }
 
@@ -64,6 +62,20 @@ export function withdrawalCall(
   return [[keyOf(prefix, lock)], [channel, 'w', `[${ttlMs},1]`, id]]
 }
 
+/**
+ * An attempt for a lock that this client releases in the same tick travels in the same call, behind
+ * the release: it stands in the queue before the next holder can release. Otherwise that one's
+ * process would get the lock again and again while this process is not scheduled.
+ */
+function withdrawalsFirst(requests: readonly BatchRequest[]): readonly BatchRequest[] {
+  let withdrawals = 0
+  for (const { verb } of requests) if (verb === 'w') withdrawals += 1
+  if (withdrawals === 0 || withdrawals === requests.length) return requests
+  const sorted = requests.filter(({ verb }) => verb === 'w')
+  for (const request of requests) if (request.verb !== 'w') sorted.push(request)
+  return sorted
+}
+
 class BatchSender {
   readonly #settings: BatchSettings
 
@@ -77,28 +89,7 @@ class BatchSender {
       this.#sendOne(first)
       return
     }
-    let withdrawals = 0
-    for (const { verb } of requests) if (verb === 'w') withdrawals += 1
-    if (withdrawals === 0 || withdrawals === requests.length) this.#sendAll(requests)
-    else this.#sendMixed(requests)
-  }
-
-  /**
-   * An attempt for a lock that this client releases in the same tick queues behind the other
-   * waiters. So it can leave after this tick, and the next holder learns of its grant earlier: the
-   * server publishes only when it has done everything that it was sent.
-   */
-  #sendMixed(requests: readonly BatchRequest[]): void {
-    const withdrawals = requests.filter(({ verb }) => verb === 'w')
-    const freed = new Set(withdrawals.map(({ claim }) => claim.lock))
-    const [now, later]: [BatchRequest[], BatchRequest[]] = [withdrawals, []]
-    for (const request of requests) {
-      if (request.verb === 'w') continue
-      if (request.verb === 'a' && freed.has(request.claim.lock)) later.push(request)
-      else now.push(request)
-    }
-    this.#sendAll(now)
-    if (later.length > 0) this.#settings.afterTick(() => this.#sendAll(later))
+    this.#sendAll(withdrawalsFirst(requests))
   }
 
   #sendAll(requests: readonly BatchRequest[]): void {

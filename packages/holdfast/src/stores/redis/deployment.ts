@@ -15,6 +15,7 @@ import { explain, readOnlyError } from './errors.js'
 import type { Script } from './scripts.generated.js'
 import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
 import { scanKeys } from './inspect.js'
+import { libraryWrites } from './transports/library-writes.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 import type { MessageListener, Subscriptions } from './wake-up-inbox.js'
 
@@ -64,6 +65,8 @@ export interface Deployment {
   whenReady(work: () => void): () => void
   /** Runs a script as soon as it can, also after `close`. Ignores the answer. */
   sendLate(...call: ScriptCall): void
+  /** Resolves when the library has written what it was given, where it does that later. */
+  written(): Promise<void> | undefined
   /** Rejects calls in flight, and closes connections of the store's own. */
   close(): void
 }
@@ -106,6 +109,7 @@ export function oneServer(
     },
     whenReady: (ready) => transport.watchState({ ready, lost: () => undefined }),
     sendLate: (...call) => void transport.run('source', ...call).catch(() => undefined),
+    written: () => transport.written?.(),
     close() {
       caller.close()
       replicated.close()
@@ -127,7 +131,6 @@ export function cluster(
     clock,
     onLost: () => void (deployment.breaks += 1),
   })
-  const { keyPrefix } = transport
   /**
    * All keys are named: while a slot moves, the members then refuse what would find only some of
    * them.
@@ -136,7 +139,7 @@ export function cluster(
     keys: readonly string[],
     send: (all: readonly string[], ...member: Parameters<Send>) => Promise<unknown>,
   ): Promise<unknown> => {
-    const all = withHelpers(keys.map((key) => keyPrefix + key))
+    const all = withHelpers(keys.map((key) => transport.keyPrefix + key))
     return router.call(slotOf(all[0] ?? ''), (ways, by) => send(all, ways, by))
   }
   const run: RunScript = (script, keys, args) =>
@@ -144,7 +147,7 @@ export function cluster(
   const deployment: Deployment = {
     breaks: 0,
     hasWritten: false,
-    keyPrefix,
+    keyPrefix: transport.keyPrefix,
     oneLockACall: true,
     publish: 'SPUBLISH',
     run,
@@ -159,13 +162,15 @@ export function cluster(
       new WakeUpChannels(
         router,
         listener,
-        (lock) => `${keyPrefix}${keyOf(prefix, lock)}:${clientId}`,
+        (lock) => `${transport.keyPrefix}${keyOf(prefix, lock)}:${clientId}`,
         slotOf,
       ),
     // The members say who the primary is, and the router follows.
     readOnly: (error) => error,
     whenReady: (work) => router.whenReady(work),
     sendLate: (...script) => void run(...script).catch(() => undefined),
+    // Promises route each call to its member.
+    written: libraryWrites,
     close: () => router.close(),
   }
   return deployment

@@ -187,7 +187,7 @@ function adviceFor(word: string | undefined): Advice {
 }
 
 /** The connection broke under a request that must not arrive twice. */
-export function inDoubt(lock: string): StoreUnavailableError {
+export function inDoubt(lock?: string): StoreUnavailableError {
   return new StoreUnavailableError(
     'Redis: The connection broke, and what was sent over it may arrive a second time: the claim has to be withdrawn.',
     { lock, store: STORE_NAME },

@@ -4,7 +4,7 @@
  * A client library keeps what it cannot send, and what was in flight when a connection broke, for
  * as long as there is no connection (`enableOfflineQueue`, `autoResendUnfulfilledCommands`). It
  * would then take a lock for a caller that has given up, and may have closed its store. So the
- * withdrawal follows as soon as a connection is ready, whatever its caller has done since. The
+ * withdrawal follows as soon as a connection is ready, also when its store was closed since. The
  * server refuses the attempt in either order of arrival.
  */
 import type { Deployment } from './deployment.js'

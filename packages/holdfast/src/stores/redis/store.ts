@@ -28,9 +28,11 @@ import type {
 import { AdminCalls } from './admin-calls.js'
 import {
   isRefusal,
+  isWrite,
   lineOf,
   readAdoption,
   readAttempt,
+  readOnce,
   readSeal,
   readWithdrawal,
   textOf,
@@ -103,7 +105,6 @@ export class RedisStore implements Store {
       oneLockACall: deployment.oneLockACall,
       publishTo: this.#inbox.subscriptions.publishTo,
       atTickEnd,
-      afterTick: clock.afterTick?.bind(clock) ?? atTickEnd,
     }
     const { send, sendReplicated } = deployment
     this.#requests = batchQueue({ ...settings, send })
@@ -194,7 +195,7 @@ export class RedisStore implements Store {
     // remember the withdrawal until it has arrived.
     const firm = this.#inbox.hasAttemptInFlight(id) || this.#lateRequests.has(id)
     const terms = this.#encoder.withdrawal(ttlMs, firm)
-    if (!firm) return this.#ask('w', claim, terms, readWithdrawal)
+    if (!firm) return this.#ask('w', claim, terms, readOnce)
     const answer = this.#ask('w', claim, terms, (line) => {
       this.#lateRequests.resolve(id)
       return readWithdrawal(line)
@@ -212,15 +213,23 @@ export class RedisStore implements Store {
     return isReadOnly(error) ? this.#deployment.readOnly(error) : error
   }
 
+  readonly written = (): Promise<void> | undefined => this.#deployment.written()
+
   readonly #noteWritten = (): void => void (this.#deployment.hasWritten = true)
 
   /** Sends a request with the others of this tick. Resolves to its answer as `read` returns it. */
-  #ask<T>(verb: Verb, claim: ClaimRef, terms: EncodedTerms, read: (line: string) => T): Promise<T> {
+  #ask<T>(
+    verb: Verb,
+    claim: ClaimRef,
+    terms: EncodedTerms,
+    read: (line: string, mayBeSentTwice: boolean) => T,
+  ): Promise<T> {
+    const { breaks } = this.#deployment
     return new Promise((resolve, reject) => {
       const done = (error: LockError | undefined, reply: unknown): void => {
         try {
           if (error !== undefined) throw error
-          resolve(read(lineOf(reply)))
+          resolve(read(lineOf(reply), this.#deployment.breaks !== breaks))
         } catch (caught) {
           reject(this.#explain(caught, claim.lock))
         }
@@ -313,10 +322,4 @@ export class RedisStore implements Store {
     this.#inbox.close()
     this.#deployment.close()
   }
-}
-
-/** Whether the answer to an attempt shows that the server writes: a replica finds grants, too. */
-function isWrite(result: AttemptResult): boolean {
-  if (result.outcome === 'granted') return !result.alreadyGranted
-  return result.outcome === 'waiting' && result.queueNumber !== undefined
 }

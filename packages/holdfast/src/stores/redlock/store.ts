@@ -82,8 +82,7 @@ export class RedlockStore implements Store {
     const result = await this.#voteOf(to).adopt(adoption)
     if (result.outcome === 'granted') {
       // Its votes are those of the new claim: it must not ask for one again.
-      this.#votes.get(from.id)?.withdraw()
-      this.#votes.delete(from.id)
+      this.#forget(from.id)
     }
     // No holder of this process renews or releases a detached claim.
     if (result.outcome === 'lost' || detached) this.#votes.delete(to.id)
@@ -101,6 +100,7 @@ export class RedlockStore implements Store {
       ...renewal,
       token: this.#votes.get(renewal.id)?.token,
     }))
+    for (const { id, isLast } of renewals) if (isLast === true) this.#forget(id)
     const round = new RenewalRound(this.#panel, sealed, {
       report,
       onRenewed: ({ id }, endMs) => this.#votes.get(id)?.renewed(endMs),
@@ -175,6 +175,10 @@ export class RedlockStore implements Store {
     return inspectLocks(this.#panel, query)
   }
 
+  async written(): Promise<void> {
+    await Promise.all(this.#panel.nodes.map(async ({ store }) => store.written?.()))
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     // A node that answers too late for the decision may have a vote, or get one, and the client has
@@ -187,6 +191,12 @@ export class RedlockStore implements Store {
 
   #assertOpen(): void {
     if (this.#closed) throw storeClosed('Redlock', STORE_NAME)
+  }
+
+  /** From now on only its TTL ends the lease. A node that lost its vote gets no other one. */
+  #forget(claimId: string): void {
+    this.#votes.get(claimId)?.withdraw()
+    this.#votes.delete(claimId)
   }
 
   #voteOf(claim: Claim): ClaimVote {

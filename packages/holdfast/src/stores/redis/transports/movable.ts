@@ -84,6 +84,10 @@ export class MovableTransport implements Transport {
     }
   }
 
+  written(): Promise<void> | undefined {
+    return this.#current.written?.()
+  }
+
   leave(): void {
     const nowMs = this.#clock.monotonicMs()
     const sinceMs = nowMs - this.#leftMs

@@ -4,6 +4,7 @@
  * own.
  */
 import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../clients.js'
+import { libraryWrites } from './library-writes.js'
 import { retryUntilDone } from './retry-until-done.js'
 import { watchShared } from './shared-state.js'
 import type {
@@ -36,6 +37,7 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
     watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
+    written: libraryWrites,
     leave() {
       // At an error of this name the library asks the Sentinels again.
       send(client, ['EVAL', LEAVE, '0']).catch(() => undefined)

@@ -3,6 +3,7 @@ import type { NodeRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { destroy, directWire, duplicateOnce, type Wire } from './node-redis-wire.js'
 import { KeptSubscription, type SubscriberListener } from './channel-connection.js'
+import { libraryWrites } from './library-writes.js'
 import { retryMs } from './retry-until-done.js'
 import type { OwnConnection, Replacement, Transport } from './transport.js'
 
@@ -31,6 +32,7 @@ export function nodeRedisTransport(
     connect: () => connect(client),
     listen: (channel, listener) =>
       new KeptSubscription((subscriber) => listen(client, channel, subscriber), listener),
+    written: libraryWrites,
     replace: () => replace(client),
   }
 }

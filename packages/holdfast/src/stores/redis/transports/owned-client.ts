@@ -1,4 +1,4 @@
-/** Clients of Redis that Holdfast made itself: only these may be connected again under their user. */
+/** Clients that Holdfast made itself: only these may be connected again under their user. */
 
 const RECONNECT = Symbol.for('holdfast.redis.reconnect')
 

@@ -38,6 +38,8 @@ export interface Transport {
   replace?(): Replacement
   /** Leaves the connection, whose server refuses writes, for one that may lead to the primary. */
   leave?(): void
+  /** Resolves when the library has written what it was given, where it does that later. */
+  written?(): Promise<void> | undefined
   /** Closes what `leave` opened. */
   close?(): void
 }

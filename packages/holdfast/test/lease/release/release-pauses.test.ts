@@ -1,0 +1,76 @@
+/** A store without a queue: whether its lock goes around. */
+import { SeededRandom, VirtualClock } from '@holdfast/conformance'
+import { createLocks, type Locks } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
+import type { Store } from 'holdfast/store'
+import { expect, test } from 'vitest'
+
+const LATENCY_MS = 1
+
+/** A store whose waiters attempt now and then. */
+function withoutQueue(clock: VirtualClock): Store {
+  const store = memoryStore({ clock })
+  const travel = (): Promise<void> =>
+    new Promise((resolve) => void clock.timer(LATENCY_MS, resolve))
+  return {
+    ...store,
+    name: 'polled',
+    traits: { ...store.traits, fair: false, wakeUp: 'poll', tokenBlocks: false },
+    async attempt(claim) {
+      await travel()
+      const result = await store.attempt(claim, { enqueue: false, tokens: 1 })
+      await travel()
+      return result
+    },
+    renew: (renewals) => store.renew(renewals),
+    async withdraw(claim) {
+      await travel()
+      const outcome = await store.withdraw(claim)
+      await travel()
+      return outcome
+    },
+    watch: () => ({ ready: undefined, close: () => undefined }),
+    close: () => undefined,
+  }
+}
+
+/** Clients that take the lock again and again. Returns the grants of each, and the longest wait. */
+async function contend(clients: number, forMs: number, holdMs: number) {
+  const clock = new VirtualClock()
+  const random = new SeededRandom(7)
+  const store = withoutQueue(clock)
+  const grants: number[] = []
+  let longestMs = 0
+  const work = async (locks: Locks, index: number): Promise<void> => {
+    grants[index] = 0
+    while (clock.monotonicMs() < forMs) {
+      const askedMs = clock.monotonicMs()
+      await locks.mutex('lock').run(async () => {
+        longestMs = Math.max(longestMs, clock.monotonicMs() - askedMs)
+        grants[index] = (grants[index] ?? 0) + 1
+        if (holdMs > 0) await new Promise<void>((resolve) => void clock.timer(holdMs, resolve))
+      })
+    }
+  }
+  const all = Array.from({ length: clients }, (_, index) =>
+    work(createLocks(store, { clock, random }), index),
+  )
+  await clock.until(Promise.all(all))
+  return { grants, longestMs }
+}
+
+test.each([
+  { holdMs: 0, forMs: 12_000, longestMs: 2000 },
+  { holdMs: 20, forMs: 20_000, longestMs: 2000 },
+  { holdMs: 100, forMs: 50_000, longestMs: 5000 },
+])('lock that is held for $holdMs ms goes around among four processes', async (row) => {
+  const { grants, longestMs } = await contend(4, row.forMs, row.holdMs)
+  expect(Math.max(...grants)).toBeLessThan(3 * Math.min(...grants))
+  expect(longestMs).toBeLessThan(row.longestMs)
+})
+
+test('process alone loses less than a hundredth to pauses', async () => {
+  const { grants } = await contend(1, 10_000, 0)
+  // An attempt and a release, each there and back.
+  expect(grants[0]).toBeGreaterThan((0.99 * 10_000) / (4 * LATENCY_MS))
+})
