@@ -27,7 +27,7 @@ function request() {
   })
 }
 
-const pages = await Promise.all(Array.from({ length: 250 }, request))
+const pages = await Promise.all(Array.from({ length: 1000 }, request))
 console.log(`${pages.length} requests were answered`)
 
 await locks.close()

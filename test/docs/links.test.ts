@@ -18,6 +18,16 @@ test.each(pages)('%s has no broken link', (page) => {
   expect(broken).toEqual([])
 })
 
+test('the README for npm links to pages of the repository, by their whole address', () => {
+  const text = read('packages/holdfast/README.md')
+  const { homepage } = JSON.parse(read('packages/holdfast/package.json')) as { homepage: string }
+  const base = `${homepage.replace(/#.*$/, '')}/blob/main/`
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link ?? '')
+  expect(links.length).toBeGreaterThan(4)
+  expect(links.filter((link) => !link.startsWith(base))).toEqual([])
+  expect(links.filter((link) => !existsSync(join(ROOT, link.slice(base.length))))).toEqual([])
+})
+
 test.each(['docs', 'docs/internals', 'docs/migrate', 'docs/stores'])(
   'an index links to each page of %s',
   (room) => {

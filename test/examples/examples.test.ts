@@ -49,7 +49,7 @@ test('nightly-job runs on one node', async () => {
 
 test('cache-breakdown asks the database once', async () => {
   expect(await together('cache-breakdown.mjs', times(3, []))).toEqual([
-    ...times(3, '250 requests were answered'),
+    ...times(3, '1000 requests were answered'),
     'the database is asked',
   ])
 })

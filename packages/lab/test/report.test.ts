@@ -1,6 +1,13 @@
 /** What is drawn: timelines in a terminal, and a page that needs no other file. */
 import { expect, test } from 'vitest'
-import { drawTimeline, pageOf, textsOf, type LabReport, type OversellRow } from '../dist/index.js'
+import {
+  drawTimeline,
+  onOneScale,
+  pageOf,
+  textsOf,
+  type LabReport,
+  type OversellRow,
+} from '../dist/index.js'
 
 const timeline = {
   lanes: ['A', 'B'],
@@ -68,7 +75,15 @@ export const report: LabReport = {
     answers: { machines: 'several', have: [], cost: 'annoyance', heat: 'hot' },
     recommendation: { store: 'redis', reasons: ['small'], cautions: ['redis-loses'] },
     figures: [
-      { store: 'redis', pairsPerSecond: 9000, handOffP50Ms: 1, handOffP99Ms: 3, failOverMs: 2000 },
+      {
+        store: 'redlock',
+        pairsPerSecond: 9000,
+        token: true,
+        queue: false,
+        handOffP50Ms: 1,
+        handOffP99Ms: 3,
+        failOverMs: 2000,
+      },
     ],
   },
   leftOut: [{ service: 'etcd', command: 'apt-get install -y etcd-server' }],
@@ -95,6 +110,24 @@ test('the page loads nothing from elsewhere, and shows text as text', () => {
   expect(page).not.toContain('<7>')
   expect(page.match(/class="timeline"/g)).toHaveLength(2)
   expect(wordsOf(page)).not.toContain('`')
+})
+
+test('two timelines on one scale have the length of the longer, and a story keeps its own end', () => {
+  const short = { ...timeline, endMs: 900 }
+  const [first, second] = onOneScale(short, { ...timeline, endMs: 2000 })
+  expect([first.endMs, second.endMs]).toEqual([2000, 2000])
+  expect(first.spans.map(({ toMs }) => toMs)).toEqual([500, 1000, 900])
+  expect(second.spans.at(-1)?.toMs).toBe(2000)
+})
+
+test('the page shows whether a store has a token and a queue', () => {
+  expect(wordsOf(pageOf(report))).toMatch(/\|token\|[^]*\|queue\|[^]*\|redlock\|[ |]*yes[ |]*no\|/)
+})
+
+test('a kept promise is named as such above its mark', () => {
+  const words = wordsOf(pageOf({ ...report, language: 'zh' }))
+  expect(words).toContain('没有超卖')
+  expect(words).not.toMatch(/\|超卖\|/)
 })
 
 test('sound strategies stand first, and the speed of broken ones is grey', () => {

@@ -1,14 +1,21 @@
 /** Everything that the lab plays has a text in each language. */
 import {
+  COSTS,
   EVERYDAY,
+  HAVE,
+  HEATS,
+  MACHINES,
+  SERVICES,
   fill,
   languageOf,
   LANGUAGES,
-  STORE_TRAITS,
+  STORES,
   STRATEGIES,
   textsOf,
 } from '../dist/index.js'
 import { describe, expect, test } from 'vitest'
+import { LAB_OPTIONS } from '../../cli/dist/args/lab-options.js'
+import { languageFrom } from '../dist/command/options.js'
 import { FAULTS } from '../dist/scenarios/ladder/faults.js'
 
 function leaves(value: unknown): unknown[] {
@@ -31,9 +38,7 @@ describe.each(LANGUAGES)('in %s', (language) => {
       FAULTS.map(({ id }) => id).toSorted(),
     )
     expect(Object.keys(texts.scenarios).toSorted()).toEqual(EVERYDAY.map(({ id }) => id).toSorted())
-    expect(Object.keys(texts.choose.promises).toSorted()).toEqual(
-      Object.keys(STORE_TRAITS).toSorted(),
-    )
+    expect(Object.keys(texts.choose.promises).toSorted()).toEqual(STORES.toSorted())
   })
 
   test('every fault marks the timeline with events that have a text', () => {
@@ -52,6 +57,24 @@ describe.each(LANGUAGES)('in %s', (language) => {
   })
 })
 
+test('the help in Chinese describes every option, and no other', () => {
+  expect(Object.keys(textsOf('zh').help?.options ?? {}).toSorted()).toEqual(
+    Object.keys(LAB_OPTIONS).toSorted(),
+  )
+})
+
+test('the options name every server, store and answer', () => {
+  expect(LAB_OPTIONS.services.help).toContain(`: ${SERVICES.join(', ')}; or none`)
+  expect(LAB_OPTIONS.have.help).toContain(`: ${HAVE.join(', ')}, nothing.`)
+  const { machines, cost, heat, lang } = LAB_OPTIONS
+  expect([machines, cost, heat, lang].map(({ value }) => value.split('|'))).toEqual([
+    MACHINES,
+    COSTS,
+    HEATS,
+    LANGUAGES,
+  ])
+})
+
 /** GB/T 15834: the punctuation of Chinese text is full-width. Code stands in back-quotes. */
 test('Chinese texts have no half-width punctuation', () => {
   const wrong = leaves(textsOf('zh'))
@@ -68,6 +91,16 @@ test.each([
   [{}, 'en'],
 ])('the locale %j means %s', (env, language) => {
   expect(languageOf(env)).toBe(language)
+})
+
+test.each([
+  ['zh', 'zh'],
+  ['zh-CN', 'zh'],
+  ['zh_TW.UTF-8', 'zh'],
+  ['en-GB', 'en'],
+])('--lang %s means %s', (lang, language) => {
+  const none = Object.fromEntries(Object.keys(LAB_OPTIONS).map((name) => [name, undefined]))
+  expect(languageFrom({ ...none, lang } as Parameters<typeof languageFrom>[0])).toBe(language)
 })
 
 test('values stand where their names were, and what is unknown stays', () => {

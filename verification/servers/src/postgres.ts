@@ -103,6 +103,8 @@ function makeDataFolder(
   const make = (): void => {
     execFileSync(initdb, args, { ...runAs, cwd: folder, stdio: 'pipe' })
   }
+  // A locale of the caller may not be installed on this machine.
+  if (!runAs.env) args.push('--locale=C')
   // Another environment may make another folder.
   if (runAs.env) make()
   else makeOrCopy(initdb, data, make)

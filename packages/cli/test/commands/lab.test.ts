@@ -144,6 +144,24 @@ describe('holdfast lab', () => {
     expect(terminal.screen).toMatch(message)
   })
 
+  test('asks again after a mistyped answer', async () => {
+    const terminal = new Box().inTerminal(['lab', ...CHOICE.slice(0, 5), ...CHOICE.slice(7)])
+    await terminal.shows('What do two holders')
+    terminal.types('mony\r')
+    await terminal.shows(/Did you mean money/)
+    terminal.types('money\r')
+    expect(await terminal.code()).toBe(0)
+    expect(terminal.screen).toContain('embedded')
+  })
+
+  test('has its help in Chinese', async () => {
+    const { stdout, code } = await ended(
+      new Box().holdfast(['lab', '--help'], { env: { LC_ALL: 'zh_CN.UTF-8' } }),
+    )
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^用法：[^]*选项：\n[^]*--services A,B +只启动这些服务器/)
+  })
+
   test('fails at once when the page cannot be written', async () => {
     const { stdout, stderr, code } = await ended(
       new Box().holdfast(['lab', ...CHOICE, '--html', '/nowhere/at/all.html']),

@@ -5,7 +5,6 @@ import {
   milliseconds,
   perSecond,
   recommend,
-  STORE_TRAITS,
   STORES,
   type Answers,
   type Recommendation,
@@ -60,8 +59,8 @@ function columnsOf({ choose }: Texts): Column<StoreFigures>[] {
     { title: columns.handOff, cell: ({ handOffP50Ms }) => milliseconds(handOffP50Ms), right: true },
     { title: columns.p99, cell: ({ handOffP99Ms }) => milliseconds(handOffP99Ms), right: true },
     { title: columns.failOver, cell: ({ failOverMs }) => milliseconds(failOverMs), right: true },
-    { title: columns.fence, cell: ({ store }) => word(STORE_TRAITS[store].fence), optional: 2 },
-    { title: columns.fair, cell: ({ store }) => word(STORE_TRAITS[store].queue), optional: 3 },
+    { title: columns.fence, cell: ({ token }) => word(token), optional: 2 },
+    { title: columns.fair, cell: ({ queue }) => word(queue), optional: 3 },
     { title: columns.promise, cell: ({ store }) => promises[store] ?? '', optional: 1 },
   ]
 }
@@ -69,15 +68,36 @@ function columnsOf({ choose }: Texts): Column<StoreFigures>[] {
 /** From the options, and from the user where an option is missing. */
 async function answersFrom(values: LabValues, texts: Texts): Promise<Answers> {
   const ask = asker(texts)
+  const answer = <T>(question: Question, read: (text: string) => T): Promise<T> => {
+    const given = values[question]
+    return given === undefined ? askUntilRead(ask, question, read) : Promise.resolve(read(given))
+  }
   try {
     return {
-      machines: oneOf('--machines', values.machines ?? (await ask('machines')), MACHINES),
-      have: haveFrom(values.have ?? (await ask('have'))),
-      cost: oneOf('--cost', values.cost ?? (await ask('cost')), COSTS),
-      heat: oneOf('--heat', values.heat ?? (await ask('heat')), HEATS),
+      machines: await answer('machines', (text) => oneOf('--machines', text, MACHINES)),
+      have: await answer('have', haveFrom),
+      cost: await answer('cost', (text) => oneOf('--cost', text, COSTS)),
+      heat: await answer('heat', (text) => oneOf('--heat', text, HEATS)),
     }
   } finally {
     ask.end()
+  }
+}
+
+/** A mistyped answer is asked for again; a mistyped option ends the command. */
+async function askUntilRead<T>(
+  ask: (question: Question) => Promise<string>,
+  question: Question,
+  read: (text: string) => T,
+): Promise<T> {
+  for (;;) {
+    const text = await ask(question)
+    try {
+      return read(text)
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      process.stderr.write(`${error.message}\n`)
+    }
   }
 }
 

@@ -1,5 +1,14 @@
 /** `holdfast lab`: distributed locks to look at, on real servers. */
-import { EVERYDAY, fill, STRATEGIES, textsOf, Visit, type LabReport, type Texts } from '../index.js'
+import {
+  EVERYDAY,
+  fill,
+  STRATEGIES,
+  textsOf,
+  Visit,
+  type LabReport,
+  type Language,
+  type Texts,
+} from '../index.js'
 import { showChoice } from './choose.js'
 import { showEveryday } from './everyday.js'
 import { showLadder } from './ladder.js'
@@ -51,7 +60,7 @@ export const command: Command = {
   async main(argv) {
     const parsed = parseOptions(LAB_OPTIONS, argv)
     if (parsed.values.help === true) {
-      process.stdout.write(renderHelp(this.help))
+      process.stdout.write(helpIn(languageFrom(parsed.values), this.help))
       return EXIT.ok
     }
     const [word = 'tour', extra] = operandsOf(parsed)
@@ -64,6 +73,20 @@ export const command: Command = {
     if (topic === 'strategies') return listStrategies(texts, parsed.values.json === true)
     return visitLab(topic, parsed.values, texts)
   },
+}
+
+function helpIn(language: Language, page: Command['help']): string {
+  const { help } = textsOf(language)
+  if (help === undefined) return renderHelp(page)
+  const options = Object.fromEntries(
+    Object.entries(page.options).map(([name, spec]) => [
+      name,
+      { ...spec, help: help.options[name] ?? spec.help },
+    ]),
+  )
+  return renderHelp({ ...page, about: help.about, options, notes: help.notes })
+    .replace(/^Usage: .*$/m, help.usage)
+    .replace(/^Options:$/m, help.heading)
 }
 
 async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<number> {

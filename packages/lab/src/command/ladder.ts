@@ -4,6 +4,7 @@ import {
   drawTimeline,
   fill,
   ladder,
+  onOneScale,
   type LadderResult,
   type LadderTake,
   type Texts,
@@ -24,14 +25,15 @@ export async function showLadder(
     visit.services,
     (step) => {
       const rung = text.rungs[step.fault]
+      const [broken, cured] = onOneScale(step.broken.timeline, step.cured.timeline)
       screen.heading(rung?.title ?? step.fault)
       screen.print(rung?.fault ?? '')
-      screen.draw(indent(drawTimeline(step.broken.timeline, texts)))
+      screen.draw(indent(drawTimeline(broken, texts)))
       screen.print(
         `${markOf(step.broken)} ${step.broken.broke ? (rung?.broke ?? text.broke) : text.surprise}`,
       )
       screen.print(`${text.cure}${texts.punctuation.colon}${rung?.cured ?? ''}`)
-      screen.draw(indent(drawTimeline(step.cured.timeline, texts)))
+      screen.draw(indent(drawTimeline(cured, texts)))
       screen.print(`${markOf(step.cured)} ${step.cured.broke ? text.surprise : text.held}`)
     },
     (fault) => screen.progress(text.rungs[fault]?.title ?? fault),

@@ -41,7 +41,9 @@ const MOST_PROCESSES = 64
 const MOST_BUYERS = 100_000
 
 export function languageFrom({ lang }: LabValues): Language {
-  return lang === undefined ? languageOf(process.env) : oneOf('--lang', lang, LANGUAGES)
+  if (lang === undefined) return languageOf(process.env)
+  // A locale names its region too: zh-CN, zh_TW.UTF-8.
+  return oneOf('--lang', lang.toLowerCase().replace(/[-_.].*$/, ''), LANGUAGES)
 }
 
 export function servicesFrom({ services }: LabValues): (name: ServiceName) => boolean {

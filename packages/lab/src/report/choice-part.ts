@@ -30,7 +30,7 @@ export function choicePart({ choice }: LabReport, texts: Texts): Html {
 }
 
 function figuresPart(figures: readonly StoreFigures[], texts: Texts): Html {
-  const { columns, moreIsBetter, lessIsBetter, promises } = texts.choose
+  const { columns, moreIsBetter, lessIsBetter, promises, yes, no } = texts.choose
   const judged = (column: string, better: string): string =>
     `${column}${texts.punctuation.open}${better}${texts.punctuation.close}`
   return html`${chart(
@@ -50,13 +50,26 @@ function figuresPart(figures: readonly StoreFigures[], texts: Texts): Html {
       milliseconds,
     )}
     <h3>${columns.promise}</h3>
-    <dl>
-      ${figures.map(
-        (row) =>
-          html`<dt>${row.store}</dt>
-            <dd>${promises[row.store] ?? ''}</dd>`,
-      )}
-    </dl>`
+    <table>
+      <thead>
+        <tr>
+          ${[columns.store, columns.fence, columns.fair, columns.promise].map(
+            (title) => html`<th>${title}</th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${figures.map(
+          (row) =>
+            html`<tr>
+              <td>${row.store}</td>
+              <td data-name="${columns.fence}">${row.token ? yes : no}</td>
+              <td data-name="${columns.fair}">${row.queue ? yes : no}</td>
+              <td data-name="${columns.promise}">${promises[row.store] ?? ''}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>`
 }
 
 function chart(

@@ -12,6 +12,7 @@ import { html, prose, raw, type Html } from './markup.js'
 import { oversellPart } from './oversell-part.js'
 import type { LabReport } from './report.js'
 import { STYLE } from './style.js'
+import { onOneScale, type Timeline } from './timeline.js'
 
 export function pageOf(report: LabReport): string {
   const texts = textsOf(report.language)
@@ -43,7 +44,7 @@ export function pageOf(report: LabReport): string {
 function ladderPart({ ladder }: LabReport, texts: Texts): Html {
   if (!ladder) return html``
   const { ladder: text, punctuation } = texts
-  const take = (title: string, { broke, timeline }: LadderTake): Html =>
+  const take = (title: string, { broke }: LadderTake, timeline: Timeline): Html =>
     html`<figure class="${broke ? 'bad' : 'good'}">
       <figcaption class="verdict">${broke ? '✗' : '✓'} ${prose(title)}</figcaption>
       ${timelineDrawing(timeline, texts)}
@@ -54,12 +55,13 @@ function ladderPart({ ladder }: LabReport, texts: Texts): Html {
     ${timelineLegend(texts)}
     ${ladder.steps.map(({ fault, broken, cured }) => {
       const rung = text.rungs[fault]
+      const [before, after] = onOneScale(broken.timeline, cured.timeline)
       return html`<article>
         <h3>${rung?.title ?? fault}</h3>
         <p>${rung?.fault ?? ''}</p>
-        ${take(broken.broke ? (rung?.broke ?? text.broke) : text.surprise, broken)}
+        ${take(broken.broke ? (rung?.broke ?? text.broke) : text.surprise, broken, before)}
         <p><strong>${text.cure}${punctuation.colon}</strong>${prose(rung?.cured ?? '')}</p>
-        ${take(cured.broke ? text.surprise : text.held, cured)}
+        ${take(cured.broke ? text.surprise : text.held, cured, after)}
       </article>`
     })}
     <p>${text.end}</p>

@@ -56,17 +56,17 @@ function nameOf({ strategy }: OversellRow, { oversell }: Texts): string {
 }
 
 function promiseColumns(texts: Texts): Column[] {
-  const { columns } = texts.oversell
+  const { columns, kept } = texts.oversell
   const verdict = (row: OversellRow): string =>
     `${row.damaged ? '✗' : '✓'} ${verdictOf(row, texts)}`
   return [
     { title: columns.strategy, cell: (row) => nameOf(row, texts) },
     { title: columns.verdict, cell: verdict, class: 'verdict' },
-    promise(columns.oversold, ({ oversold }) => oversold),
-    promise(columns.lost, ({ lostUpdates }) => lostUpdates),
-    promise(columns.unserved, ({ unserved }) => unserved),
+    promise(kept.oversold, ({ oversold }) => oversold),
+    promise(kept.lost, ({ lostUpdates }) => lostUpdates),
+    promise(kept.unserved, ({ unserved }) => unserved),
     promise(
-      columns.blocked,
+      kept.blocked,
       ({ blocked }) => (blocked ? 1 : 0),
       () => '✗',
     ),

@@ -36,6 +36,18 @@ export interface Timeline {
   readonly endMs: number
 }
 
+/** Returns the timelines on one scale, that of the longest, so that they can be compared. */
+export function onOneScale<const T extends readonly Timeline[]>(
+  ...timelines: T
+): { [K in keyof T]: Timeline } {
+  const longestMs = Math.max(...timelines.map(({ endMs }) => endMs))
+  return timelines.map((timeline) => ({
+    ...timeline,
+    spans: timeline.spans.map((span) => ({ ...span, toMs: span.toMs ?? timeline.endMs })),
+    endMs: longestMs,
+  })) as { [K in keyof T]: Timeline }
+}
+
 const SYMBOLS: Readonly<Record<SpanKind, string>> = {
   holds: '█',
   waits: '·',

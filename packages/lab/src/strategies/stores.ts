@@ -96,16 +96,3 @@ async function redisClients(
   for (const client of clients) client.on('error', () => {})
   return [clients, async () => clients.forEach((client) => client.disconnect())]
 }
-
-/** What a store has that not all have. */
-export const STORE_TRAITS: Readonly<
-  Record<StoreName, { readonly fence: boolean; readonly queue: boolean }>
-> = {
-  embedded: { fence: true, queue: true },
-  redis: { fence: true, queue: true },
-  redlock: { fence: false, queue: false },
-  zookeeper: { fence: true, queue: true },
-  etcd: { fence: true, queue: true },
-  postgres: { fence: true, queue: true },
-  mysql: { fence: true, queue: true },
-}

@@ -20,6 +20,12 @@ export const en: Texts = {
       p99: 'p99 wait',
       verdict: 'verdict',
     },
+    kept: {
+      oversold: 'nothing oversold',
+      lost: 'no lost update',
+      unserved: 'every buyer answered',
+      blocked: 'no other buyer blocked',
+    },
     promises: 'Which promises were kept',
     promisesNote:
       'Each promise is judged by itself. A count says how often the driven fault broke it, not how bad that is: one sale too many is one customer without a book.',
@@ -174,7 +180,8 @@ export const en: Texts = {
         title: 'V3: SET NX EX, and a plain DEL',
         fault: 'The work takes longer than the TTL; then the holder deletes the key.',
         broke: 'A deleted the lock of B, so C got in while B was still at work.',
-        cured: 'the owner’s id in the value, and a script that deletes the key of that owner only',
+        cured:
+          'the owner’s id in the value, and a script that deletes the key of that owner only: C stays out. A still works beside B, which is the fault of the next rung',
       },
       'v4-owner': {
         title: 'V4: the owner’s id',

@@ -25,6 +25,15 @@ export interface ScenarioText {
   readonly damage: string
 }
 
+export interface HelpText {
+  readonly usage: string
+  readonly heading: string
+  readonly about: string
+  /** By the name of the option. */
+  readonly options: Readonly<Record<string, string>>
+  readonly notes: string
+}
+
 export interface Texts {
   readonly punctuation: {
     readonly colon: string
@@ -55,6 +64,8 @@ export interface Texts {
         string
       >
     >
+    /** What each promise says: ✓ below means that it was kept. */
+    readonly kept: Readonly<Record<'oversold' | 'lost' | 'unserved' | 'blocked', string>>
     /** Over the table in which each promise is judged. */
     readonly promises: string
     /** How its counts are to be read. */
@@ -118,6 +129,8 @@ export interface Texts {
     readonly strategy: string
   }
   readonly interrupted: string
+  /** The page of `--help`, where it is not the one that the command line has. */
+  readonly help?: HelpText
   readonly report: {
     readonly title: string
     /** {date} */

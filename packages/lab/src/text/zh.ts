@@ -21,6 +21,12 @@ export const zh: Texts = {
       p99: 'p99 等待',
       verdict: '结论',
     },
+    kept: {
+      oversold: '没有超卖',
+      lost: '没有丢失更新',
+      unserved: '人人得到答复',
+      blocked: '不殃及他人',
+    },
     promises: '守住了哪些承诺',
     promisesNote:
       '每条承诺单独评判。数字只说明故障让它破了几次，不代表严重程度：多卖一本，就有一位顾客拿不到书。',
@@ -155,7 +161,8 @@ export const zh: Texts = {
         title: 'V3：SET NX EX，直接 DEL',
         fault: '活干得比 TTL 久，然后持有者删掉那个键。',
         broke: 'A 删掉的是 B 的锁，于是 B 还在干活，C 就进来了。',
-        cured: '值里放持有者标识，用脚本只删自己的锁',
+        cured:
+          '值里放持有者标识，用脚本只删自己的锁：C 进不来。A 仍和 B 同时干活，那是下一级要解决的故障',
       },
       'v4-owner': {
         title: 'V4：持有者标识',
@@ -278,6 +285,37 @@ export const zh: Texts = {
     title: '已跳过',
     service: '已跳过 {what}；安装方法：{command}',
     strategy: '已跳过 {strategy}：需要 {what}。',
+  },
+  help: {
+    usage: '用法：holdfast lab [主题] [选项]',
+    heading: '选项：',
+    about: `在真实的服务器上演示：锁会出什么问题，怎样解决。服务器由实验室自己启动，用完即停。
+
+  tour        一家商店先超卖，后不再超卖；不写主题时演示这个
+  oversell    所有卖法面对同样的抢购：100 件，500 位顾客，8 个进程，一个真实的数据库
+  ladder      Redis 锁的阶梯：从 SETNX 到防护令牌，每一级都被故障打破，再由下一级修好
+  payment     支付回调被重试；另有 schedule、cache、config
+  choose      选哪个存储，各存储在这台机器上的表现
+  strategies  所有卖法的名称`,
+    options: {
+      items: 'oversell：库存件数。默认 100。',
+      buyers: 'oversell：顾客人数。默认 500。',
+      processes: 'oversell：进程数。默认 8。',
+      segments: 'oversell：分段库存的段数。默认 16。',
+      think: 'oversell：一笔销售在店里花的时间。默认 10ms。',
+      strategies: 'oversell：只演示这些卖法，名称见 `lab strategies`。',
+      machines: 'choose：进程在一台机器上，还是几台。',
+      have: 'choose：已经在用什么，用逗号分隔；没有就写 nothing。',
+      cost: 'choose：两个持有者同时出现的代价。',
+      heat: 'choose：最热的锁有多热。',
+      'no-measure': 'choose：只推荐，不测量。',
+      services: '只启动这些服务器；none 表示不启动。默认：装了的都启动。',
+      html: '另写一个网页：图表和阶梯的时间线。',
+      lang: '语言。默认由 locale 决定。',
+      json: '输出 JSON，供程序读取。',
+      help: '显示本文。',
+    },
+    notes: '没有安装的服务器会列出来并略过。按 Ctrl-C 会停掉启动的一切。',
   },
   interrupted: '已中断。实验室启动的一切都已停止。',
   report: {

@@ -8,12 +8,11 @@ import type { Services } from '../../services/services.js'
 import { migrateShop, openShop } from '../../shop/open.js'
 import type { StoreName } from '../../strategies/stores.js'
 import type { Keep } from '../../visit.js'
-import type { MeasureSettings, Tenure } from './worker.js'
+import type { FreeFigures, MeasureSettings, Tenure } from './worker.js'
 
-export interface StoreFigures {
+/** Free locks are acquired and released 64 at a time, in one process. */
+export interface StoreFigures extends FreeFigures {
   readonly store: StoreName
-  /** Free locks acquired and released in a second, 64 at a time in one process. */
-  readonly pairsPerSecond: number
   readonly handOffP50Ms: number
   readonly handOffP99Ms: number
   /** From a kill -9 of the holder until the next one has the lock, with a TTL of two seconds. */
@@ -71,7 +70,7 @@ async function measureStore(
   try {
     return {
       store,
-      pairsPerSecond: await free(group, settings),
+      ...(await free(group, settings)),
       ...(await handOffs(group, settings)),
       failOverMs: await failOver(group, settings),
     }
@@ -86,8 +85,8 @@ async function prepare(address: string): Promise<void> {
   await shop.close()
 }
 
-async function free(group: ActorGroup, settings: MeasureSettings): Promise<number> {
-  return (await group.actors[0]?.run('measure-free', settings)) as number
+async function free(group: ActorGroup, settings: MeasureSettings): Promise<FreeFigures> {
+  return (await group.actors[0]?.run('measure-free', settings)) as FreeFigures
 }
 
 async function handOffs(

@@ -23,6 +23,13 @@ export type Tenure = readonly [grantedMs: number, releasedMs: number]
 
 const IN_FLIGHT = 64
 
+/** The speed of free locks, and what the store says of itself. */
+export interface FreeFigures {
+  readonly pairsPerSecond: number
+  readonly token: boolean
+  readonly queue: boolean
+}
+
 const sharedNowMs = (): number => performance.timeOrigin + performance.now()
 
 async function withLocks<T>(
@@ -45,7 +52,7 @@ async function withLocks<T>(
  * Returns how many free locks were acquired and released in a second, as many at a time as a busy
  * server has.
  */
-export function measureFree(settings: MeasureSettings): Promise<number> {
+export function measureFree(settings: MeasureSettings): Promise<FreeFigures> {
   return withLocks(settings, async (locks) => {
     const endMs = performance.now() + settings.forMs
     let pairs = 0
@@ -57,7 +64,8 @@ export function measureFree(settings: MeasureSettings): Promise<number> {
         }
       }),
     )
-    return (pairs * 1000) / settings.forMs
+    const { fencing, fair } = locks.store.traits
+    return { pairsPerSecond: (pairs * 1000) / settings.forMs, token: fencing, queue: fair }
   })
 }
 
