@@ -5,7 +5,8 @@ import { EXIT } from '../exit-codes.js'
 import { failureOf, writeFailure } from '../failure.js'
 import { note } from '../output/note.js'
 import { takeSignals, unlessAborted } from '../run/interrupted.js'
-import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
+import { RUN_OPTIONS } from '../run/options.js'
+import { runSettings, type RunSettings } from '../run/settings.js'
 import { runUnderLock } from '../run/under-lock.js'
 import {
   assertStatusFile,

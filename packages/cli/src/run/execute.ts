@@ -1,9 +1,9 @@
 /** Runs the command under a lease: from the grant until no process of the command is left. */
 import { onLockEvent, type Lease } from 'holdfast'
-import { isatty } from 'node:tty'
 import type { ExitStatus } from '../exit-codes.js'
 import { failureOf } from '../failure.js'
 import { note } from '../output/note.js'
+import { isAtTerminal } from '../supervise/at-terminal.js'
 import { forwardTo, stopTogether } from '../supervise/forwarding.js'
 import { startJob, type Job } from '../supervise/job.js'
 import { Keyboard } from '../supervise/keyboard.js'
@@ -35,7 +35,7 @@ export interface Execution {
 }
 
 export async function execute(options: ExecuteOptions): Promise<Execution> {
-  const terminal = isatty(0)
+  const terminal = isAtTerminal()
   const job = await start(options, terminal)
   const termination = new Termination(job)
   let loss: string | undefined
@@ -111,6 +111,7 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
     command: settings.command,
     env,
     terminal,
+    keepFds: settings.keepFds,
     mark: lease.claimId,
     record: (group) => lease.annotate({ group }),
     assertWanted: () => {

@@ -1,6 +1,5 @@
 /** The options of `holdfast run`, checked. */
 import { basename } from 'node:path'
-import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import {
   formatDuration,
   parseDuration,
@@ -8,92 +7,12 @@ import {
   parseWait,
 } from '../args/duration.js'
 import { inNamespace } from '../args/name.js'
-import { parseOptions, type OptionTable, type OptionValues } from '../args/options.js'
+import { parseOptions, type OptionValues } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
+import { descriptorsOf } from './descriptors.js'
+import { RUN_OPTIONS } from './options.js'
 import type { OnLost } from '../supervise/lease-watch.js'
-
-export const RUN_OPTIONS = {
-  ...STORE_OPTIONS,
-  ...NAMESPACE_OPTION,
-  ttl: {
-    type: 'string',
-    value: 'DUR',
-    help: 'How long the lock outlives a machine that dies. It is renewed while the command runs. Default 30s, at least 1s.',
-  },
-  wait: {
-    type: 'string',
-    short: 'w',
-    value: 'DUR',
-    help: 'How long to wait for a busy lock, or for a store that cannot be reached (at least 2s): a duration, 0 or inf. Default: inf for a busy lock, 30s for the store. A wait of 10s or more is reported on stderr.',
-  },
-  'no-wait': {
-    type: 'boolean',
-    short: 'n',
-    help: 'Do not wait for a busy lock; the same as --wait 0.',
-  },
-  shared: {
-    type: 'boolean',
-    help: 'Share the lock with other --shared runs; those without --shared exclude them.',
-  },
-  permits: {
-    type: 'string',
-    value: 'N',
-    help: 'Let N runs hold the lock at once. All must give the same N.',
-  },
-  'kill-after': {
-    type: 'string',
-    value: 'DUR',
-    help: 'When the command must end: the time between SIGTERM and SIGKILL. Default 5s, or a third of a short --ttl.',
-  },
-  'on-lost': {
-    type: 'string',
-    value: 'DO',
-    help: 'When the lock is lost: term (SIGTERM, then SIGKILL before the lease ends; default), kill, or only warn.',
-  },
-  'at-least-for': {
-    type: 'string',
-    value: 'DUR',
-    help: 'Keep the lock at least this long: once per tick for jobs on machines whose clocks differ.',
-  },
-  'at-most-for': {
-    type: 'string',
-    value: 'DUR',
-    help: 'End the command after this time, with exit code 124.',
-  },
-  'until-group-ends': {
-    type: 'boolean',
-    help: 'Keep the lock while background processes of the command run, after its end too.',
-  },
-  'skip-ok': { type: 'boolean', help: 'Exit with 0 instead of 75 when the lock is busy.' },
-  'busy-code': {
-    type: 'string',
-    short: 'E',
-    value: 'N',
-    help: 'Exit with N instead of 75 when the lock is busy.',
-  },
-  command: {
-    type: 'string',
-    short: 'c',
-    value: 'TEXT',
-    help: 'Run TEXT by /bin/sh -c, instead of the command after --.',
-  },
-  label: {
-    type: 'string',
-    value: 'TEXT',
-    help: 'What `ls` shows for this run. Default: the name of the program, without its folder and arguments.',
-  },
-  'status-file': {
-    type: 'string',
-    value: 'FILE',
-    help: 'Write the outcome to this file, as JSON, in one step.',
-  },
-  ...OUTPUT_OPTIONS,
-  json: {
-    type: 'boolean',
-    help: 'Print the outcome as one line of JSON on stderr, and nothing else there.',
-  },
-} as const satisfies OptionTable
 
 export type Sharing =
   { readonly kind: 'exclusive' | 'shared' } | { readonly kind: 'permits'; readonly permits: number }
@@ -111,6 +30,8 @@ export interface LockSettings {
   readonly sharing: Sharing
   readonly label: string
   readonly json: boolean
+  /** Steals the lock from its holders before the wait. */
+  readonly replace: boolean
 }
 
 export interface RunSettings extends LockSettings {
@@ -120,26 +41,28 @@ export interface RunSettings extends LockSettings {
   readonly atLeastMs: number
   readonly atMostMs: number
   readonly untilGroupEnds: boolean
+  readonly keepFds: readonly number[]
   /** The exit code when the lock is busy; undefined for the usual one. */
   readonly busyCode: number | undefined
   readonly statusFile: string | undefined
 }
 
 type Values = OptionValues<typeof RUN_OPTIONS>
-type LockValues = Pick<
-  Values,
-  | 'store'
-  | 'system'
-  | 'modules'
-  | 'namespace'
-  | 'ttl'
-  | 'wait'
-  | 'no-wait'
-  | 'shared'
-  | 'permits'
-  | 'label'
-  | 'json'
->
+type LockValues = Partial<Pick<Values, 'replace'>> &
+  Pick<
+    Values,
+    | 'store'
+    | 'system'
+    | 'modules'
+    | 'namespace'
+    | 'ttl'
+    | 'wait'
+    | 'no-wait'
+    | 'shared'
+    | 'permits'
+    | 'label'
+    | 'json'
+  >
 
 const DEFAULT_TTL_MS = 30_000
 const SHORTEST_TTL_MS = 1_000
@@ -172,6 +95,7 @@ export function runSettings(
       values['at-most-for'] === undefined
         ? Infinity
         : parsePositiveDuration('--at-most-for', values['at-most-for']),
+    keepFds: descriptorsOf(values['keep-fd']),
     untilGroupEnds: values['until-group-ends'] ?? false,
     busyCode: busyCodeOf(values),
     statusFile: values['status-file'],
@@ -197,6 +121,7 @@ export function lockSettings(
     sharing: sharingOf(values),
     label: values.label ?? label,
     json: values.json ?? false,
+    replace: values.replace ?? false,
   }
 }
 

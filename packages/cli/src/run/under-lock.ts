@@ -2,7 +2,9 @@
  * The main path of `holdfast run`: acquires the lock, runs the command, keeps the lock as long as
  * asked, releases it.
  */
+import { hostname } from 'node:os'
 import { createLocks, type Lease, type Locks } from 'holdfast'
+import { CliError } from '../cli-error.js'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
 import { failureOf } from '../failure.js'
 import { note } from '../output/note.js'
@@ -83,6 +85,7 @@ async function takeLock(
   try {
     await unlessAborted(ended, () => refuseToWaitForOneself(locks, settings.name, process.env))
     const { name, sharing, waitMs } = settings
+    if (settings.replace) await unlessAborted(ended, () => endHolders(locks, name))
     const lock = lockOf(locks, name, sharing)
     const lease = await waitUnderHeld(locks, process.env, () =>
       lock.acquire({ waitMs, signal: ended }),
@@ -97,6 +100,13 @@ async function takeLock(
     quiet()
     status.waitedMs = Math.round(performance.now() - startedMs)
   }
+}
+
+/** The holders release the lock when their commands have ended; waiters keep their places. */
+async function endHolders({ store }: Locks, name: string): Promise<void> {
+  if (!store.traits.steal)
+    throw new CliError(`The ${store.name} store cannot end a holder for --replace.`, 'UNSUPPORTED')
+  await store.steal(name, { now: false, reason: `replaced by pid ${process.pid} on ${hostname()}` })
 }
 
 async function work(context: RunContext, lease: Lease, grantedMs: number): Promise<void> {

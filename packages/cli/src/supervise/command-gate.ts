@@ -9,7 +9,7 @@
  * running, unknown to both, beside the next holder. A gate whose pipe breaks exits without running
  * anything.
  */
-import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { spawn, type ChildProcess, type SpawnOptions, type StdioOptions } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import { SystemError } from '../cli-error.js'
 import type { ExitStatus } from '../exit-codes.js'
@@ -34,24 +34,42 @@ export interface GateOptions {
    * group.
    */
   readonly ownSession: boolean
+  /** Descriptors from 3 on that the command inherits. */
+  readonly keepFds: readonly number[]
 }
 
 /** The shell closes the pipe before the exec, so the command inherits nothing of the gate. */
-const WAIT_FOR_WORD =
-  'read -r HOLDFAST_GO <&3 && [ "$HOLDFAST_GO" = go ] || exit 125; exec 3<&-; unset HOLDFAST_GO; '
+function waitForWord(fd: number): string {
+  return `read -r HOLDFAST_GO <&${fd} && [ "$HOLDFAST_GO" = go ] || exit 125; exec ${fd}<&-; unset HOLDFAST_GO; `
+}
+
+/** Returns the descriptors of the command, and that of the gate among them. */
+function descriptors(keepFds: readonly number[]): { stdio: StdioOptions; gateFd: number } {
+  const gateFd = GATE_FDS.find((fd) => !keepFds.includes(fd)) ?? 0
+  const last = Math.max(gateFd, ...keepFds)
+  const stdio = Array.from({ length: last + 1 }, (_, fd) => {
+    if (fd === gateFd) return 'pipe'
+    return fd < 3 || keepFds.includes(fd) ? fd : 'ignore'
+  })
+  return { stdio, gateFd }
+}
+
+/** A shell can name no others in a redirection. */
+export const GATE_FDS = [3, 4, 5, 6, 7, 8, 9]
 
 export async function startGate(options: GateOptions): Promise<Gate> {
   const { env, prelude } = shellSafeEnv(options.env, options.command[0])
-  const script = `${WAIT_FOR_WORD}${prelude}exec "$@"`
+  const { stdio, gateFd } = descriptors(options.keepFds)
+  const script = `${waitForWord(gateFd)}${prelude}exec "$@"`
   const child = spawnOrThrow(['-c', script, 'holdfast', ...options.command], {
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    stdio,
     detached: options.ownSession,
     env,
   })
   const exited = new Promise<ExitStatus>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
-  const pipe = child.stdio[3] as Writable
+  const pipe = child.stdio[gateFd] as Writable
   // Writing to a dead gate gives EPIPE; its exit is reported instead.
   pipe.on('error', () => {})
   await spawned(child)

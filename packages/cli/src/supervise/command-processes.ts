@@ -8,7 +8,9 @@
  * With a terminal the command must stay in the foreground group, or Ctrl-C, Ctrl-Z and password
  * prompts would not work. That group also has the wrapper and the rest of the pipeline, so there
  * the target is the descendants, and the processes of the terminal's session that have the claim
- * of this run in their environment: a process whose parent ended descends from init alone.
+ * of this run in their environment: a process whose parent ended descends from init alone. A
+ * foreground group of its own (`set -m`) would stop a pager behind the command (SIGTTIN), and with
+ * `stty tostop` any writer to the terminal; and a script around would go on after Ctrl-C.
  */
 import {
   familyOf,

@@ -21,8 +21,10 @@ import {
 export interface JobOptions {
   readonly command: readonly [string, ...string[]]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Whether stdin is a terminal: then the command shares its foreground group. */
+  /** Whether the command shares the foreground group of a terminal. */
   readonly terminal: boolean
+  /** Descriptors from 3 on that the command inherits. */
+  readonly keepFds?: readonly number[]
   /** A text that stands in `env`, and in the environment of no other job. */
   readonly mark: string
   /**
@@ -68,6 +70,7 @@ export async function startJob(options: JobOptions): Promise<Job> {
       command: options.command,
       env: options.env,
       ownSession: !options.terminal,
+      keepFds: options.keepFds ?? [],
     })
     return await passGate(gate, guardian, options)
   } catch (error) {

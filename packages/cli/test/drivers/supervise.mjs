@@ -1,8 +1,8 @@
 // Runs one job without any lock: `node supervise.mjs '{"untilMs":300}' COMMAND…`. Prints what the
 // tests wait for on stderr.
 import { randomUUID } from 'node:crypto'
-import { isatty } from 'node:tty'
 import { exitCodeOf } from '../../dist/exit-codes.js'
+import { isAtTerminal } from '../../dist/supervise/at-terminal.js'
 import { forwardTo, stopTogether } from '../../dist/supervise/forwarding.js'
 import { Guardian } from '../../dist/supervise/guardian.js'
 import { startJob } from '../../dist/supervise/job.js'
@@ -14,7 +14,7 @@ import { Termination } from '../../dist/supervise/termination.js'
 const [optionsText, ...command] = process.argv.slice(2)
 const options = JSON.parse(optionsText)
 const mark = randomUUID()
-const terminal = isatty(0)
+const terminal = isAtTerminal()
 const say = (text) => process.stderr.write(`[${text}]\n`)
 const signals = new Signals(() => {})
 

@@ -11,6 +11,7 @@ describe('the gate', () => {
       command: ['sh', '-c', 'exit 7'],
       env: process.env,
       ownSession: true,
+      keepFds: [],
     })
     gate.abandon()
     expect(await gate.exited).toEqual({ code: 125, signal: null })
@@ -21,6 +22,7 @@ describe('the gate', () => {
       command: ['sh', '-c', 'exit 7'],
       env: process.env,
       ownSession: true,
+      keepFds: [],
     })
     gate.open()
     expect(await gate.exited).toEqual({ code: 7, signal: null })

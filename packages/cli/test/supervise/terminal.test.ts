@@ -156,3 +156,17 @@ describe('a job in a terminal', () => {
 function isCanary(pid: number): boolean {
   return commandLine(pid).includes('ulimit -c 0')
 }
+
+describe('a job at a terminal whose stdin is a pipe', () => {
+  it('can ask for a password at /dev/tty, and gets one SIGINT for one Ctrl-C', async () => {
+    const script = `read -r word </dev/tty; echo "got <$word>"; cat; trap 'echo int; exit 7' INT; echo ready; while :; do sleep 0.02; done`
+    const run = `printf data | "${process.execPath}" "${DRIVER}" '{}' sh -c "$SCRIPT"`
+    const terminal = new Terminal('bash', ['-c', run], { SCRIPT: script })
+    await terminal.shows(/\[job/)
+    terminal.types(`secret${KEYS.enter}`)
+    await terminal.shows('got <secret>')
+    await terminal.shows(/data\s*ready/)
+    terminal.types(KEYS.ctrlC)
+    await terminal.shows(/int\s+\[ended 7\]/)
+  })
+})

@@ -51,7 +51,8 @@ export class Program {
   constructor(file: string, args: readonly string[], options: ProgramOptions = {}) {
     const env = { ...process.env, ...options.env }
     const { cwd, uid, gid } = options
-    this.#child = spawn(file, args, { stdio: 'pipe', env, cwd, uid, gid })
+    // In a session of its own it has no terminal, wherever the tests run.
+    this.#child = spawn(file, args, { stdio: 'pipe', env, cwd, uid, gid, detached: true })
     this.pid = this.#child.pid ?? -1
     for (const name of ['stdout', 'stderr'] as const) {
       this.#child[name]?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { Box } from '../support/holdfast.js'
+
+it('ends the holder, and overtakes no waiter', async () => {
+  const box = new Box()
+  const script = `trap 'echo asked; exit 5' TERM; echo held; while :; do sleep 0.02; done`
+  const holder = await box.holder('job', ['--ttl', '1s'], script)
+  const waiter = box.holdfast(['run', 'job', '--', 'sh', '-c', 'echo "$HOLDFAST_TOKEN"'])
+  await box.waiters('job', 1)
+  const next = box.holdfast(['run', 'job', '--replace', '--', 'sh', '-c', 'echo $HOLDFAST_TOKEN'])
+  expect(await next.code()).toBe(0)
+  expect(await holder.code()).toBe(74)
+  expect(holder.stdout).toContain('asked')
+  expect(holder.stderr).toMatch(/replaced by pid \d+ on /)
+  expect(await waiter.code()).toBe(0)
+  expect(BigInt(next.stdout)).toBeGreaterThan(BigInt(waiter.stdout))
+})
+
+it('runs at once where no run holds the lock', async () => {
+  const box = new Box()
+  expect(await box.holdfast(['run', 'job', '--replace', '--wait', '0', '--', 'true']).code()).toBe(
+    0,
+  )
+})
