@@ -103,8 +103,18 @@ describe('which store', () => {
   it('takes a database at a socket, which has no host in its URL', () => {
     const postgres = databaseUrl('postgresql:///hf?host=/run/pg&schema=s', 'schema')
     expect(postgres).toMatchObject({ url: 'postgresql:///hf?host=%2Frun%2Fpg', own: 's' })
+    const withUser = databaseUrl('postgres://me:p%40ss@/hf?host=/run/pg', 'schema')
+    expect(withUser).toEqual({ url: 'postgres://me:p%40ss@/hf?host=%2Frun%2Fpg', own: undefined })
     expect(() => databaseUrl('postgresql:///hf', 'schema')).toThrow('names no server')
+    expect(() => databaseUrl('postgres://me@/hf', 'schema')).toThrow('names no server')
     expect(() => databaseUrl('postgresql:///hf?host=', 'schema')).toThrow('names no server')
+  })
+
+  it('leaves out what poolers and other programs put into the URL of a database', () => {
+    const neon = 'postgresql://h/db?sslmode=require&channel_binding=require&pgbouncer=true'
+    expect(databaseUrl(neon, 'schema').url).toBe('postgresql://h/db?sslmode=require')
+    const prisma = 'mysql://h/db?connection_limit=5&pool_timeout=2&ssl={}'
+    expect(databaseUrl(prisma, 'prefix').url).toBe('mysql://h/db?ssl=%7B%7D')
   })
 
   it('refuses --store together with --system', () => {
@@ -139,6 +149,16 @@ describe('which store', () => {
     ['postgres://app@h/db?shema=s', 64, 'Did you mean schema?'],
     ['postgres://app@h/db?Schema=s', 64, 'Did you mean schema?'],
     ['postgres://app@h/db?mode=session', 64, 'has the option mode, which does not exist'],
+    ['postgres://app@h/db?ssl-mode=REQUIRED', 64, 'Write sslmode=verify-full'],
+    ['postgres://app@h/db?sslMode=require', 64, 'Write sslmode=verify-full'],
+    ['postgres://app@h/db?ssl_mode=require', 64, 'Write sslmode=verify-full'],
+    ['postgres://app@h/db?tls=true', 64, 'Write sslmode=verify-full'],
+    ['postgres://app@h/db?sslaccept=strict', 64, 'Write sslmode=verify-full'],
+    ['postgres://app@h/db?aplication_name=x', 64, 'Did you mean application_name?'],
+    ['postgres://app@h/db?anything=x', 64, 'which is unknown. Leave it out'],
+    ['mysql://app@h/db?tls=true', 64, 'Write ssl={}'],
+    ['mysql://app@h/db?requireSSL=true', 64, 'Write ssl={}'],
+    ['mysql://app@h/db?anything=x', 64, 'which is unknown. Leave it out'],
     ['postgres://app@h/db?sslrootcert=/no/such/file', 78, 'cannot be read'],
   ])('refuses %s', async (url, exitCode, text) => {
     const message: unknown = expect.stringContaining(text)

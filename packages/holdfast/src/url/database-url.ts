@@ -4,6 +4,7 @@
  */
 import { nearest, editDistance } from '../options/nearest-word.js'
 import { LockUsageError } from '../errors.js'
+import { URL_OPTIONS, type UrlOptions } from './database-options.js'
 import { shownOption, shownUrl } from './secrets.js'
 
 export interface DatabaseUrl {
@@ -13,42 +14,62 @@ export interface DatabaseUrl {
   readonly own: string | undefined
 }
 
-/** @throws LockUsageError when it names no server, or has the option `mode` */
-export function databaseUrl(text: string, parameter: string): DatabaseUrl {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.host === '' && !namesSocket(url))) {
+/**
+ * Returns a URL for the client library, without Holdfast's own option and what is ignored.
+ * @throws LockUsageError when it names no server, or has an option that is unknown: the library
+ * would ignore that, and connect without encryption, for example.
+ */
+export function databaseUrl(text: string, parameter: keyof typeof URL_OPTIONS): DatabaseUrl {
+  const options = URL_OPTIONS[parameter]
+  const url = parsed(text)
+  if (url === undefined || (hostOf(url) === '' && !namesSocket(url))) {
     throw new LockUsageError(
       `${shownUrl(text)} names no server. Write ${text.split(':')[0]}://user@host/database.`,
     )
   }
-  const [own, ...more] = url.searchParams.getAll(parameter)
+  const query = url.searchParams
+  const [own, ...more] = query.getAll(parameter)
   if (more.length > 0)
     throw new LockUsageError(`${shownUrl(text)} has the option ${parameter} twice.`)
-  url.searchParams.delete(parameter)
-  if (url.searchParams.has('mode')) {
-    throw new LockUsageError(
+  query.delete(parameter)
+  for (const name of [...query.keys()]) {
+    if (options.ignored.includes(name)) query.delete(name)
+    else if (!options.passedOn.includes(name)) throw unknownOption(name, text, parameter, options)
+  }
+  return { url: url.href.replace(NO_HOST, ''), own }
+}
+
+/** Stands for the host of a URL with a user and without a host, which is none for `URL`. */
+const NO_HOST = 'holdfast.no.host.invalid'
+
+function parsed(text: string): URL | undefined {
+  const candidates = [text, text.replace('@/', () => `@${NO_HOST}/`)]
+  return candidates.filter((one) => URL.canParse(one)).map((one) => new URL(one))[0]
+}
+
+function hostOf({ host }: URL): string {
+  return host === NO_HOST ? '' : host
+}
+
+function unknownOption(
+  name: string,
+  text: string,
+  parameter: string,
+  { passedOn, ignored, tls }: UrlOptions,
+): LockUsageError {
+  if (name === 'mode') {
+    return new LockUsageError(
       `${shownUrl(text)} has the option mode, which does not exist. Leave it out.`,
     )
   }
-  for (const name of url.searchParams.keys())
-    refuseMisspelt(name, parameter, text, url.searchParams)
-  return { url: url.href, own }
-}
-
-/**
- * Refuses a misspelt option. The client library would ignore it, and the locks would be in another
- * place.
- */
-function refuseMisspelt(
-  name: string,
-  parameter: string,
-  text: string,
-  query: URLSearchParams,
-): void {
-  if (nearestWithin(name.toLowerCase(), PLACES) === undefined) return
-  throw new LockUsageError(
-    `${shownUrl(text)} has ${shownOption(name, query)}. Did you mean ${parameter}?`,
-  )
+  const shown = `${shownUrl(text)} has ${shownOption(name, new URLSearchParams(text.split('?')[1]))}`
+  if (/ssl|tls/i.test(name)) {
+    return new LockUsageError(`${shown}, which would not encrypt the connection. ${tls}`)
+  }
+  const near = nearestWithin(name, [parameter, ...passedOn, ...ignored])
+  const misplaced = nearestWithin(name, PLACES) === undefined ? near : parameter
+  const advice = misplaced === undefined ? 'Leave it out.' : `Did you mean ${misplaced}?`
+  return new LockUsageError(`${shown}, which is unknown. ${advice}`)
 }
 
 /** The options that place the tables: in PostgreSQL and in MySQL. */
@@ -57,8 +78,10 @@ const PLACES = ['schema', 'prefix']
 const MISSPELT = 2
 
 function nearestWithin(name: string, known: readonly string[]): string | undefined {
-  const near = nearest(name, known)
-  return near !== undefined && editDistance(name, near) <= MISSPELT ? near : undefined
+  const near = nearest(name.toLowerCase(), known)
+  return near !== undefined && editDistance(name.toLowerCase(), near.toLowerCase()) <= MISSPELT
+    ? near
+    : undefined
 }
 
 /**

@@ -3,7 +3,6 @@ import { LockUsageError } from '../errors.js'
 import type { MysqlPool } from '../stores/mysql/index.js'
 import { loadClient } from './client-library.js'
 import { databaseUrl } from './database-url.js'
-import { shownOption } from './secrets.js'
 
 /** A pool that the caller owns, and the prefix of the tables. */
 export interface OwnMysqlPool {
@@ -21,7 +20,6 @@ interface Mysql2 {
  */
 export async function openMysqlPool(text: string, libraries?: string): Promise<OwnMysqlPool> {
   const { url: uri, own: prefix } = databaseUrl(text, 'prefix')
-  refuseForeignTls(uri)
   const { library } = await loadClient('mysql', libraries)
   try {
     const pool = (library as Mysql2).createPool({ uri, connectionLimit: 3 })
@@ -29,21 +27,6 @@ export async function openMysqlPool(text: string, libraries?: string): Promise<O
   } catch (error) {
     throw refused(error as Error)
   }
-}
-
-/**
- * Refuses the TLS options of other programs. The library ignores them, and would connect without
- * encryption.
- */
-function refuseForeignTls(uri: string): void {
-  const options = new URL(uri).searchParams
-  const foreign = [...options.keys()].find(
-    (name) => name !== 'ssl' && /^(?:use)?(?:ssl|tls)/i.test(name),
-  )
-  if (foreign === undefined) return
-  throw new LockUsageError(
-    `The URL of MySQL has ${shownOption(foreign, options)}, which the package "mysql2" ignores. Write ssl={} for an encrypted connection to a server with a known certificate, or ssl={"rejectUnauthorized":false} for one with any.`,
-  )
 }
 
 /**

@@ -48,6 +48,7 @@ interface CoreConnection {
   execute(statement: Statement, done: Done<[rows: unknown, fields: unknown]>): void
   release(): void
   destroy(): void
+  readonly stream?: { destroy(): void }
 }
 interface CorePool {
   getConnection(done: Done<[connection: CoreConnection]>): void
@@ -119,8 +120,13 @@ class ThinConnection implements MysqlConnection {
     this.connection.release()
   }
 
+  /**
+   * The library only ends its side, and waits for the server's: a sleeping session notices after
+   * five seconds, and a silent one never. The socket would keep the process alive as long.
+   */
   destroy(): void {
     this.connection.destroy()
+    this.connection.stream?.destroy()
   }
 }
 
