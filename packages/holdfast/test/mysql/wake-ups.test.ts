@@ -38,7 +38,11 @@ function listen(channel: string, onHint: () => void): WakeUpListener {
     onMoved: () => undefined,
     explain: (error) => error as never,
   })
-  return new WakeUpListener(poolOf(pool), statements, channel, { onGrant: () => undefined, onHint })
+  return new WakeUpListener(poolOf(pool), statements, channel, {
+    onGrant: () => undefined,
+    onSomeGrant: onHint,
+    onHint: () => undefined,
+  })
 }
 
 test('clients that are woken together do not delay each other by seconds', async () => {

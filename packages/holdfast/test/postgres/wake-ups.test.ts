@@ -55,7 +55,11 @@ function makeDatabase(): { client: FakeClient; database: PostgresDatabase } {
   return { client, database: new PostgresDatabase(options) }
 }
 
-const events = () => ({ onGrant: () => undefined, onHint: () => undefined })
+const events = () => ({
+  onGrant: () => undefined,
+  onSomeGrant: () => undefined,
+  onHint: () => undefined,
+})
 
 /** Time for a connection that is not to come. */
 const whileItMayCome = (): Promise<void> =>

@@ -108,7 +108,7 @@ test.each(['pg', 'mysql2'])('%s: a password that changes is an outage', async (l
   expect((await waiting).held).toBe(true)
 })
 
-test('a certificate that nobody has signed: STORE_AUTH at once, with advice', async () => {
+test('a certificate of an unknown authority: STORE_AUTH at once, with advice', async () => {
   const folder = makeFolder('certificate')
   after(() => removeFolder(folder))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

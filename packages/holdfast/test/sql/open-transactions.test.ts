@@ -52,7 +52,7 @@ describe('PostgreSQL', async () => {
     getTransactionStatus = undefined
   }
 
-  test.each([1, 3])('pg, %i of them: a grant stands, and the program goes on', async (count) => {
+  test.each([1, 3])('pg, %i of them: a grant stands, and the program continues', async (count) => {
     const pool = poolOf(count, Client)
     const clients = await leave(pool, count)
     const name = `pg ${count}`

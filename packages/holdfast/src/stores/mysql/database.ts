@@ -1,6 +1,12 @@
 /** The database of the MySQL store: one call of a procedure for all requests, and wake-ups. */
 import { systemRandom } from '../../clock/clock.js'
-import type { WakeUpEvents, Database, NameQuery } from '../sql/database.js'
+import type {
+  Database,
+  FoundGrant,
+  NameQuery,
+  WaitingClaim,
+  WakeUpEvents,
+} from '../sql/database.js'
 import { areRepeatable, areWrites, type Answers, type Request } from '../sql/requests.js'
 import { Statements, type SendOptions } from '../sql/statements.js'
 import { WakeUpListener } from './wake-up-listener.js'
@@ -19,9 +25,18 @@ export interface MysqlDatabaseOptions {
   readonly requestTimeoutMs: number
 }
 
+interface FoundRow {
+  readonly id: string
+  readonly token: string
+  readonly tokens: unknown
+  readonly ttl_ms: unknown
+}
+
 export class MysqlDatabase implements Database {
   readonly name = 'mysql'
   readonly maxStatements = 4
+  /** The procedures search the text of a batch for each request in it. */
+  readonly largestBatch = 32
   readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
   readonly transactionGuard: Database['transactionGuard']
   readonly #pool: Connections
@@ -62,6 +77,16 @@ export class MysqlDatabase implements Database {
       repeatable: true,
     })) as [{ name: string }[]]
     return rows.map(({ name }) => nameOf(name))
+  }
+
+  async findGrants(claims: readonly WaitingClaim[]): Promise<readonly FoundGrant[]> {
+    const sql = `call ${this.#prefix}find_grants_v1(?)`
+    const asked = JSON.stringify(claims.map(({ lock, id }) => [hexOf(lock), id]))
+    const [rows] = (await this.#rows(sql, [asked], { repeatable: true })) as [FoundRow[]]
+    return rows.map(({ id, token, tokens, ttl_ms }) => ({
+      id,
+      grant: { token: BigInt(token), tokens: Number(tokens), ttlMs: Number(ttl_ms) },
+    }))
   }
 
   async listen(events: WakeUpEvents): Promise<void> {

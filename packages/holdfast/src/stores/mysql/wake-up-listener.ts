@@ -87,7 +87,7 @@ export class WakeUpListener {
       while (!this.#stopped) {
         const interrupted = await asleep
         asleep = this.#sleep(connection)
-        if (interrupted) this.#events.onHint()
+        if (interrupted) this.#events.onSomeGrant()
       }
       await asleep
     } catch {

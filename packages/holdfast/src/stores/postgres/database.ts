@@ -24,6 +24,7 @@ export interface PostgresDatabaseOptions {
 export class PostgresDatabase implements Database {
   readonly name = 'postgres'
   readonly maxStatements = 2
+  readonly largestBatch = 128
   /**
    * A random name. Only users who may read the table of waiters see it, so the client may trust a
    * message that carries a grant.

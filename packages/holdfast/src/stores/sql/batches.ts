@@ -3,7 +3,8 @@
  * statements are in flight the others gather for the next one. So a busy process uses few
  * connections of the caller's pool, and one commit serves many requests.
  *
- * Withdrawals go first, since they make room. The order of requests does not matter for safety: a
+ * Withdrawals go first, since they make room, and renewals before attempts, however many claims
+ * wait. The order of requests does not matter for safety: a
  * withdrawn claim stays refused. It matters for fairness, since statements that are in flight
  * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
  * were answered. Heartbeats of waiters never wait.
@@ -13,15 +14,18 @@ import { storeClosed } from '../../store/errors.js'
 import type { Database } from './database.js'
 import type { Answer, Request } from './requests.js'
 
-/** How many requests share a statement at most. */
-const LARGEST_BATCH = 128
-
 interface QueuedRequest {
   readonly request: Request
   /** New claims for one lock reach the database in the order in which they were made. */
   readonly newClaimFor: string | undefined
   resolve(answer: Answer): void
   reject(error: unknown): void
+}
+
+/** Returns 0 for requests that go first. */
+function urgencyOf({ verb }: Request): 0 | 1 | 2 {
+  if (verb === 'withdraw') return 0
+  return verb === 'renew' ? 1 : 2
 }
 
 export class Batches {
@@ -81,21 +85,17 @@ export class Batches {
   #takeBatch(): QueuedRequest[] {
     const queue = this.#queue
     if (queue.length > 1) {
-      const withdrawals = queue.filter(({ request }) => request.verb === 'withdraw')
-      if (withdrawals.length > 0) {
-        this.#queue = [
-          ...withdrawals,
-          ...queue.filter(({ request }) => request.verb !== 'withdraw'),
-        ]
-      }
+      const groups: QueuedRequest[][] = [[], [], []]
+      for (const item of queue) groups[urgencyOf(item.request)]?.push(item)
+      this.#queue = groups.flat()
     }
-    if (this.#unansweredLocks.size === 0) return this.#queue.splice(0, LARGEST_BATCH)
+    if (this.#unansweredLocks.size === 0) return this.#queue.splice(0, this.#database.largestBatch)
     const batch: QueuedRequest[] = []
     const rest: QueuedRequest[] = []
     for (const item of this.#queue) {
       const { newClaimFor: lock } = item
       const isHeldBack = lock !== undefined && this.#unansweredLocks.has(lock)
-      if (isHeldBack || batch.length === LARGEST_BATCH) rest.push(item)
+      if (isHeldBack || batch.length === this.#database.largestBatch) rest.push(item)
       else batch.push(item)
     }
     this.#queue = rest

@@ -6,8 +6,22 @@ import type { Answers, Request } from './requests.js'
 export interface WakeUpEvents {
   /** A waiting claim of this client was granted. */
   onGrant(claimId: string, grant: PushedGrant): void
-  /** A claim may have been granted, or a message was missed: each waiter should ask again. */
+  /** A claim of this client was granted, and the message does not say which. */
+  onSomeGrant(): void
+  /** A message may have been missed: each waiter should ask again. */
   onHint(): void
+}
+
+/** A claim that waits. */
+export interface WaitingClaim {
+  readonly lock: string
+  readonly id: string
+}
+
+/** The grant of a claim that waited. */
+export interface FoundGrant {
+  readonly id: string
+  readonly grant: PushedGrant
 }
 
 /** A query for the names of locks with holders or waiters. */
@@ -28,10 +42,14 @@ export interface Database {
    * each other's commit.
    */
   readonly maxStatements: number
+  /** How many requests share a statement at most. */
+  readonly largestBatch: number
   /** The part of the transaction guard that differs between databases. */
   readonly transactionGuard: Pick<TransactionGuard, 'begin' | 'isStillOpen'>
   /** Applies all requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<Answers>
+  /** Returns which of these claims hold their locks, where a message does not say that. */
+  findGrants?(claims: readonly WaitingClaim[]): Promise<readonly FoundGrant[]>
   names(query: NameQuery): Promise<readonly string[]>
   /**
    * Starts to listen. Resolves when no message can be missed any more. Rejects when messages do not

@@ -14,7 +14,6 @@ import type {
   InspectPage,
   InspectQuery,
   LockInfo,
-  PushedGrant,
   Renewal,
   RenewalListener,
   RenewResult,
@@ -51,13 +50,21 @@ const LARGEST_TOKEN = 2n ** 63n - 1n
 /** How long after its last waiter a client stops listening, in milliseconds. */
 const UNLISTEN_AFTER_MS = 10_000
 
+interface Watcher {
+  readonly lock: string
+  readonly wake: WakeListener
+}
+
 export class SqlStore implements Store {
   readonly name: string
   readonly traits = TRAITS
   readonly transactionGuard: TransactionGuard
   readonly #database: Database
   readonly #batches: Batches
-  readonly #watchers = new Map<string, WakeListener>()
+  readonly #watchers = new Map<string, Watcher>()
+  /** Whether a search for grants is on its way, and whether another one has to follow. */
+  #grantsSearched = false
+  #searchesAgain = false
   #listening: Promise<void> | undefined
   #listens = false
   #unlistenTimer: NodeJS.Timeout | undefined
@@ -106,7 +113,7 @@ export class SqlStore implements Store {
 
   /** The first waiter opens the connection that listens. */
   watch(claim: Claim, wake: WakeListener): Watch {
-    this.#watchers.set(claim.id, wake)
+    this.#watchers.set(claim.id, { lock: claim.lock, wake })
     clearTimeout(this.#unlistenTimer)
     return {
       ready: this.#listens ? undefined : this.#listen(),
@@ -140,10 +147,9 @@ export class SqlStore implements Store {
   #listen(): Promise<void> {
     this.#listening ??= this.#database
       .listen({
-        onGrant: (claimId: string, grant: PushedGrant) => this.#watchers.get(claimId)?.(grant),
-        onHint: () => {
-          for (const wake of [...this.#watchers.values()]) wake()
-        },
+        onGrant: (claimId, grant) => this.#watchers.get(claimId)?.wake(grant),
+        onSomeGrant: () => void this.#findGrants(),
+        onHint: () => this.#wakeAll(),
       })
       .then(
         () => void (this.#listens = true),
@@ -154,6 +160,31 @@ export class SqlStore implements Store {
         },
       )
     return this.#listening
+  }
+
+  #wakeAll(): void {
+    for (const { wake } of [...this.#watchers.values()]) wake()
+  }
+
+  /** One search at a time: grants that come during one are found by the next, all together. */
+  async #findGrants(): Promise<void> {
+    if (this.#grantsSearched) {
+      this.#searchesAgain = true
+      return
+    }
+    this.#grantsSearched = true
+    try {
+      do {
+        this.#searchesAgain = false
+        const claims = Array.from(this.#watchers, ([id, { lock }]) => ({ id, lock }))
+        const found = (await this.#database.findGrants?.(claims)) ?? []
+        for (const { id, grant } of found) this.#watchers.get(id)?.wake(grant)
+      } while (this.#searchesAgain)
+    } catch {
+      this.#wakeAll()
+    } finally {
+      this.#grantsSearched = false
+    }
   }
 
   /** Stops listening later, also after a failed start, which may have left a connection open. */

@@ -70,3 +70,26 @@ begin
   -- Without autocommit the list has begun a transaction.
   ${COMMIT};
 end`
+
+/**
+ * Returns which of these claims hold their locks. The claims are pairs of the name in hexadecimal
+ * digits and the id. An interruption names no claim, and an attempt for each one that waits would
+ * cost more than all hand-overs.
+ */
+export const FIND_GRANTS = /* sql */ `
+create procedure if not exists holdfast_find_grants_v1(
+  in a_claims longtext character set utf8mb4
+)
+reads sql data sql security invoker
+begin
+  ${ON_OPEN_TRANSACTION};
+  declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
+  ${REFUSE_OPEN_TRANSACTION};
+  select h.id, cast(h.token as char) as token, h.tokens, h.ttl_ms
+    from json_table(a_claims, '$[*]' columns (
+      a_name varchar(1024) character set ascii path '$[0]',
+      a_id varchar(64) character set ascii path '$[1]'
+    )) a straight_join holdfast_holders h on h.name = unhex(a.a_name) and h.id = a.a_id
+   where not h.stolen;
+  ${COMMIT};
+end`

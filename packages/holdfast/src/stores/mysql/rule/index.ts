@@ -24,7 +24,7 @@ import {
   PROMOTE_WAITERS,
   TRY_PASS_GUARD,
 } from './grants.js'
-import { DELETE_TOMBSTONES, LIST_LOCKS, NOTIFY_CLIENTS } from './housekeeping.js'
+import { DELETE_TOMBSTONES, FIND_GRANTS, LIST_LOCKS, NOTIFY_CLIENTS } from './housekeeping.js'
 import { INSPECT, STEAL } from './operator-verbs.js'
 import { PURGE_LOCKS } from './purge.js'
 import { ADOPT, ATTEMPT, DOWNGRADE, RENEW, WITHDRAW } from './verbs.js'
@@ -50,5 +50,6 @@ export const RULE: readonly string[] = [
   APPLY_BATCH,
   APPLY_ONE,
   LIST_LOCKS,
+  FIND_GRANTS,
   PURGE_LOCKS,
 ]
