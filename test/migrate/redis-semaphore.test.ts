@@ -58,7 +58,7 @@ async function countOld(make: () => OldLock): Promise<number> {
 
 async function countOurs(take: () => Promise<Lease | undefined>): Promise<number> {
   const leases = await Promise.all([1, 2, 3, 4, 5, 6, 7].map(take))
-  await Promise.all(leases.map((lease) => lease?.release()))
+  await Promise.all(leases.map(async (lease) => lease?.release()))
   return leases.filter((lease) => lease !== undefined).length
 }
 
