@@ -28,7 +28,7 @@ export interface Scene {
 /** A verb of a race, done by one client. */
 export interface Act {
   readonly name: string
-  /** Whether it ends the lease of the lock's holder, whichever claim that is. */
+  /** Whether it ends the lease of the lock's holder, with any claim. */
   readonly endsLease?: boolean
   /**
    * Resolves to the outcome, as far as the order decides it.

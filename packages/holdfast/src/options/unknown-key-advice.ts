@@ -45,7 +45,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 /**
  * Returns a sentence that says what to write instead of an unknown key.
  *
- * @param call the call that does not know it: a store is not told what another store takes
+ * @param call the call that does not know it: the advice names only options of the same store
  */
 export function adviceOn(key: string, known: readonly string[], call = ''): string {
   const meant = nearest(key, known) ?? otherName(key, known)

@@ -63,7 +63,7 @@ test('a claim does not write over an exported lease', LIMIT, async () => {
 
   async function lock(client: typeof locks) {
     const info = await client.semaphore('beside', { permits: 2 }).inspect()
-    if (!info) throw new Error('nobody holds the lock')
+    if (!info) throw new Error('no client holds the lock')
     return info
   }
 })

@@ -23,9 +23,9 @@ const AT_ONCE = 6
 const LIMIT_MS = 600_000
 
 /**
- * Every pair of acts, an act beside itself included. No pair is made of two acts that end a lease: a
- * theft counts the leases that it has found, so two thefts may count the same one, and none need end
- * a lease that came meanwhile.
+ * Every pair of acts, an act beside itself included. No pair has two acts that end a lease: a theft
+ * counts the leases that it has found. So two thefts may count the same one, and none need end a
+ * lease that came meanwhile.
  *
  * @param others the same acts, by the client that races
  */

@@ -19,7 +19,7 @@ const CONTENDED_PAUSES = 20
 const AT_ONCE_MS = 50
 /** The shortest pause: attempts of other processes that are on their way get through. */
 const SHORTEST_MS = 5
-/** With more locks all are forgotten, which costs nothing but a pause. */
+/** With more locks all are forgotten, which costs a pause. */
 const MOST_KEPT = 1024
 
 interface Contention {

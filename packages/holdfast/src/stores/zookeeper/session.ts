@@ -32,7 +32,7 @@ import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './
 const CONNECT_MS = 4000
 /** How long a request waits for a connection, in milliseconds. */
 const WAIT_MS = 4000
-/** How long a server may take over an answer, in milliseconds. Sessions that are short have less. */
+/** How long a server may take over an answer, in milliseconds. Short sessions have less. */
 const ANSWER_MS = 2500
 /** How long to wait for the answer to the end of a session, in milliseconds. */
 const CLOSE_ANSWER_MS = 1000
