@@ -2,8 +2,8 @@
  * How far the wall clock of a process may part from its monotonic clock before a lease is doubted.
  *
  * A sleep of the machine parts them, which the monotonic clock does not count, and so does a step
- * of the wall clock. The store's answer shows which it was. A wall clock that stands still, or runs at
- * another speed, parts from the other one all the time: in a test with a mocked `Date`, or in a
+ * of the wall clock. The store's answer shows which it was. A wall clock that stands still, or runs
+ * at another speed, parts from the other one all the time: in a test with a mocked `Date`, or in a
  * broken virtual machine. After a few doubts in a row the distance becomes part of the arithmetic:
  * a lease then counts as held only while it would last as much longer.
  */
