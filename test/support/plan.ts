@@ -87,6 +87,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
       'test/torture/round.test.ts but redis',
       'test/torture/caught.test.ts but one mutation and one broken lock',
       'test/boot/late-server.test.ts but one or two client libraries a store',
+      'test/lifetime/lifetime.test.ts but three stores',
       'test/model/model.test.ts but three variants',
       'packages/lab/test/scenarios.test.ts but SQLite and the everyday scenes',
       'nine of ten histories of packages/conformance/test/check/search.test.ts',

@@ -1,4 +1,5 @@
 /** Closing a client: in order, and never under running code. */
+import { pendingCall } from '../async/keep-alive.js'
 import { settlesWithin } from '../clock/settles-within.js'
 import { LockError } from '../errors.js'
 import type { Client } from '../lease/client.js'
@@ -30,7 +31,7 @@ export async function closeClient(client: Client, options: CloseOptions = {}): P
   const { graceMs = 5000 } = options
   checkDuration('graceMs', graceMs, { min: 0, infinite: true })
   let done = closing.get(client)
-  if (!done) closing.set(client, (done = close(client, graceMs)))
+  if (!done) closing.set(client, (done = pendingCall(close(client, graceMs))))
   return done
 }
 
@@ -44,6 +45,7 @@ async function close(client: Client, graceMs: number): Promise<void> {
   for (const lease of leases) lease.askToStop(reason)
   await withinGrace(client, graceMs, leases)
   await Promise.all(leases.map((lease) => endLease(lease)))
+  client.runtime.runs.close()
   await client.withdrawals.end()
   await leaveStore(client.runtime.store)
 }

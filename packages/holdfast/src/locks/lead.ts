@@ -1,5 +1,6 @@
 /** `election.lead`: work that runs on the candidate that leads, again after each loss. */
 import { onAbort } from '../async/abort-listeners.js'
+import { pendingCall } from '../async/keep-alive.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 
@@ -16,7 +17,15 @@ export interface Candidate {
 type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
 /** Leads until the work settles under a leadership that was not lost, or the signal aborts. */
-export async function leadUntilDone<T>(
+export function leadUntilDone<T>(
+  candidate: Candidate,
+  work: (lease: Lease) => T | PromiseLike<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return pendingCall(lead(candidate, work, signal))
+}
+
+async function lead<T>(
   candidate: Candidate,
   work: (lease: Lease) => T | PromiseLike<T>,
   signal: AbortSignal | undefined,

@@ -1,4 +1,5 @@
 /** Calls about any lock. The client loads them with the first one. */
+import { pendingCall } from '../async/keep-alive.js'
 import type { Client } from '../lease/client.js'
 import { releaseHandle, renewHandle } from '../lease/adopt/export-and-adopt.js'
 import { checkNoOptions } from '../options/known-keys.js'
@@ -23,16 +24,17 @@ export function storeCalls(client: Client, namespace: string, named: (name: unkn
 
   return {
     holders,
-    inspect: (options?: InspectOptions) => inspectLocks(client, namespace, options),
-    ping: (options?: PingOptions) => pingStore(client, named('ping'), options),
-    steal: (name: string, options?: StealLockOptions) => steal(client, named(name), options),
+    inspect: (options?: InspectOptions) => pendingCall(inspectLocks(client, namespace, options)),
+    ping: (options?: PingOptions) => pendingCall(pingStore(client, named('ping'), options)),
+    steal: (name: string, options?: StealLockOptions) =>
+      pendingCall(steal(client, named(name), options)),
     renewHandle(handle: string, extra?: unknown) {
       checkNoOptions('renewHandle', extra)
-      return renewHandle(client, handle)
+      return pendingCall(renewHandle(client, handle))
     },
     releaseHandle(handle: string, extra?: unknown) {
       checkNoOptions('releaseHandle', extra)
-      return releaseHandle(client, handle)
+      return pendingCall(releaseHandle(client, handle))
     },
     oncePerTick<T>(
       name: string,

@@ -2,6 +2,7 @@
  * One caller's hold on a grant: its end by release, loss or `maxHoldMs`, and the callbacks that run
  * under it. `HeldLease` adds what user code may ask.
  */
+import type { OpenCalls } from '../../async/keep-alive.js'
 import { LockLostError, LockUsageError, type LossReason } from '../../errors.js'
 import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
@@ -76,6 +77,10 @@ export class Hold implements Forgettable, Enterable {
 
   get store(): object {
     return this.services.runtime.store
+  }
+
+  get runs(): OpenCalls {
+    return this.services.runtime.runs
   }
 
   get weight(): number {

@@ -6,7 +6,6 @@
  * is withdrawn and a new one queues behind the other processes, in one round trip where the store
  * batches.
  */
-import type { Timer } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { AttemptOptions } from '../../store/contract.js'
@@ -37,7 +36,6 @@ export class CohortQueue
   readonly #forSeveral: AttemptOptions
   #pending: PendingClaim | undefined
   #grant: Grant | undefined
-  #keepAliveTimer: Timer | undefined
 
   constructor(services: Services, template: ClaimTemplate) {
     this.#services = services
@@ -94,7 +92,6 @@ export class CohortQueue
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
     wait.source = this
-    if (this.#grant) this.#updateKeepAlive()
     return wait.promise
   }
 
@@ -140,7 +137,6 @@ export class CohortQueue
     if (channels.granted.hasSubscribers)
       runtime.announce('granted', claim, { token, durationMs: nowMs - wait.startedMs })
     wait.serve(lease)
-    if (this.#waits.size > 0) this.#updateKeepAlive()
   }
 
   failing(outage: Outage): void {
@@ -156,7 +152,6 @@ export class CohortQueue
     const next = isHandedOn ? this.#waits.shift() : undefined
     if (next) {
       handOff(this.#services, grant, next, this, nowMs)
-      this.#updateKeepAlive()
       return 'released'
     }
     const outcome = releaseGrant(this.#services, grant, nowMs)
@@ -167,7 +162,6 @@ export class CohortQueue
   /** Ends a grant here. The callers that still wait queue in the store again. */
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
-    this.#updateKeepAlive()
     if (this.#waits.size > 0 && !this.#pending) this.#startClaim()
   }
 
@@ -183,23 +177,6 @@ export class CohortQueue
     }
   }
 
-  /**
-   * Keeps the process alive while callers wait for a lease that may end by itself. They get the
-   * lock then, and no other timer may run in this process until then.
-   */
-  #updateKeepAlive(): void {
-    const grant = this.#waits.size > 0 ? this.#grant : undefined
-    if (!grant || (grant.renewing === 'regular' && grant.holder?.endsMs === Infinity)) {
-      this.#keepAliveTimer?.cancel()
-      this.#keepAliveTimer = undefined
-      return
-    }
-    this.#keepAliveTimer ??= this.#services.runtime.clock.timer(grant.ttlMs, () => {
-      this.#keepAliveTimer = undefined
-      this.#updateKeepAlive()
-    })
-  }
-
   #failAll(error: unknown): void {
     for (let wait = this.#waits.shift(); wait; wait = this.#waits.shift()) {
       wait.fail(this.#services.runtime.asLockError(error, this.#template.lock, 'the attempt'))
@@ -208,7 +185,6 @@ export class CohortQueue
 
   #leave(place: Place<CallerWait<HeldLease>>): void {
     this.#waits.delete(place)
-    this.#updateKeepAlive()
     if (this.#waits.size > 0) return
     this.#pending?.stop()
     this.#pending = undefined

@@ -7,6 +7,7 @@
  */
 import type { LockKind } from '../../store/contract.js'
 import { contextValue, hasContexts, runWithValue } from '../../async/async-context.js'
+import type { OpenCalls } from '../../async/keep-alive.js'
 import type { OuterLease } from '../deadlock/wait-under-leases.js'
 import type { CallerWait } from '../wait/caller-wait.js'
 
@@ -20,6 +21,8 @@ export interface Enterable extends OuterLease {
   endedEarly(): Promise<boolean>
   /** @throws LockLostError when it has ended. */
   assertHeld(): void
+  /** The callbacks of its client. */
+  readonly runs?: OpenCalls
   /** Notes a callback that runs under it. */
   track(callback: Promise<unknown>): void
 }
@@ -123,7 +126,12 @@ function startUnder<T>(
   const frame = new Frame(client, lease, reads || isInsideReader, outer)
   const callback = runWithValue(frame, async () => work())
   lease.track(callback)
-  return callback.finally(() => closeFrame(frame))
+  const { runs } = lease
+  runs?.begin()
+  return callback.finally(() => {
+    runs?.end()
+    closeFrame(frame)
+  })
 }
 
 /** Without this, work that starts its next run out of the last one would keep all its frames. */

@@ -5,6 +5,7 @@
  * whole TTL. A withdraw is repeated with the same id until it is answered. After the claim's TTL it
  * is not needed any more.
  */
+import { beginCall, endCall } from '../../async/keep-alive.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, WithdrawOutcome } from '../../store/contract.js'
@@ -68,6 +69,7 @@ export class Withdrawals {
       answer = Promise.reject(error)
     }
     if (!isPromise(answer)) return judge(answer)
+    if (this.#releases === 0) beginCall()
     this.#releases += 1
     const giveUpMs = Math.min(deadlineMs, nowMs + RELEASE_FOR_MS)
     return Promise.resolve(answer).then(this.#onAnswer, async (error: unknown) => {
@@ -85,7 +87,6 @@ export class Withdrawals {
   async end(): Promise<void> {
     const { clock } = this.#runtime
     await new Promise<void>((resolve) => {
-      // It also keeps the process alive during a pause between two tries.
       const limit = clock.timer(END_FOR_MS, resolve)
       void this.#allAnswered().then(() => {
         limit.cancel()
@@ -104,7 +105,9 @@ export class Withdrawals {
   #released(): void {
     this.#releases -= 1
     invariant(this.#releases >= 0, 'a release ends once')
-    if (this.#releases === 0) this.#onReleased?.()
+    if (this.#releases > 0) return
+    endCall()
+    this.#onReleased?.()
   }
 
   async #releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<void> {

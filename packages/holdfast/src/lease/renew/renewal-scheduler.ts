@@ -13,6 +13,7 @@ import type { Renewal, RenewResult } from '../../store/contract.js'
 import { isPromise } from '../../store/maybe-promise.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { outsideContext } from '../../async/async-context.js'
+import { pendingCall } from '../../async/keep-alive.js'
 import { ANNOUNCE_EARLY_MS, marginMs } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import { RenewalLane } from '../grant/renewal-lane.js'
@@ -101,7 +102,7 @@ export class RenewalScheduler {
    * request.
    */
   async renewNow(grant: Grant): Promise<RenewResult> {
-    const [result] = await this.#send([grant], true)
+    const [result] = await pendingCall(this.#send([grant], true))
     return result ?? { outcome: 'lost', reason: 'expired' }
   }
 

@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'
 import type { LockError } from '../../errors.js'
 import { outsideContext } from '../../async/async-context.js'
+import { beginCall, endCall } from '../../async/keep-alive.js'
 
 /** After this time without an answer an attempt counts as late. */
 export const LATE_AFTER_MS = 1000
@@ -54,12 +55,19 @@ export class OpenWaits extends LinkedSet<OpenWait> {
 
   override add(wait: OpenWait): Place<OpenWait> {
     if (!this.#timer) this.#arm(wait.startedMs + LATE_AFTER_MS, wait.startedMs)
-    return super.add(wait)
+    return this.addUnchecked(wait)
   }
 
   /** Adds a wait whose answers are never late: its request is bounded. `close` ends it as well. */
   addUnchecked(wait: OpenWait): Place<OpenWait> {
+    if (this.size === 0) beginCall()
     return super.add(wait)
+  }
+
+  override delete(place: Place<OpenWait>): boolean {
+    const isDeleted = super.delete(place)
+    if (isDeleted && this.size === 0) endCall()
+    return isDeleted
   }
 
   close(): void {
@@ -68,7 +76,6 @@ export class OpenWaits extends LinkedSet<OpenWait> {
 
   #arm(wakeMs: number, nowMs: number): void {
     this.#wakeMs = wakeMs
-    // What keeps the process alive is the request: its store sees to that.
     this.#timer = outsideContext(() =>
       this.#clock.timer(Math.max(0, wakeMs - nowMs), () => this.#check(), true),
     )

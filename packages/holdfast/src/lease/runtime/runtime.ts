@@ -3,6 +3,7 @@
  * claim ids, the callers that wait, and the makers of errors and events. It decides nothing.
  */
 import { hostname } from 'node:os'
+import { OpenCalls } from '../../async/keep-alive.js'
 import type { Clock, Random } from '../../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Claim, HolderInfo, LockKind, Owner, Store } from '../../store/contract.js'
@@ -50,6 +51,8 @@ export class Runtime {
   readonly waits: OpenWaits
   readonly deadlocks: DetectorLoader
   readonly clockTrust = new ClockTrust()
+  /** The callbacks that run under leases. */
+  readonly runs = new OpenCalls()
   /** Whether `close` was called. */
   closed = false
   /** The prefix of new claim ids. */

@@ -32,21 +32,16 @@ export class Heartbeats {
     }
     const place = beat.listeners.add(listener)
     if (!beat.timer) this.#arm(heartbeatMs, beat)
-    else if (beat.listeners.size === 1) beat.timer.hold?.(true)
     return () => this.#leave(heartbeatMs, beat, place)
   }
 
   #leave(heartbeatMs: number, beat: Beat, place: Place<() => void>): void {
     if (!beat.listeners.delete(place) || beat.listeners.size > 0) return
-    if (this.#beats.size > RHYTHMS_KEPT) {
-      beat.timer?.cancel()
-      beat.timer = undefined
-      this.#beats.delete(heartbeatMs)
-      return
-    }
-    // The next claim may come soon, so the timer stays. Without any claim it must not keep the
-    // process alive.
-    beat.timer?.hold?.(false)
+    // The next claim may come soon, so the timer stays.
+    if (this.#beats.size <= RHYTHMS_KEPT) return
+    beat.timer?.cancel()
+    beat.timer = undefined
+    this.#beats.delete(heartbeatMs)
   }
 
   /**
@@ -60,6 +55,6 @@ export class Heartbeats {
       for (const listener of beat.listeners.values()) listener()
       if (beat.listeners.size > 0 && !beat.timer) this.#arm(heartbeatMs, beat)
     }
-    beat.timer = outsideContext(() => clock.timer(afterMs, fire))
+    beat.timer = outsideContext(() => clock.timer(afterMs, fire, true))
   }
 }

@@ -1,6 +1,7 @@
 /** Failures of MySQL, MariaDB and `mysql2`, as errors of Holdfast. */
 import type { LockError } from '../../errors.js'
 import {
+  clientClosed,
   explainFailure,
   NO_HISTORY,
   oneOf,
@@ -149,6 +150,7 @@ function kindsOf(prefix: string): readonly FailureKind[] {
 /** What decides before any table does: the login, TLS, and whether the server takes writes. */
 function connectionFailures(failed: string): readonly FailureKind[] {
   return [
+    clientClosed((_code, reason) => reason === 'Pool is closed.'),
     {
       match: oneOf(...LOGIN),
       code: 'STORE_AUTH',

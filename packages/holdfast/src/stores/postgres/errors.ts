@@ -2,6 +2,7 @@
 import type { LockError } from '../../errors.js'
 import {
   BROKEN_RULE,
+  clientClosed,
   explainFailure,
   NO_HISTORY,
   oneOf,
@@ -160,6 +161,9 @@ const SERVER_FAILURES: readonly FailureKind[] = [
 
 function kindsOf(schema: string): readonly FailureKind[] {
   return [
+    clientClosed(
+      (code, reason) => code === 'CONNECTION_ENDED' || reason.startsWith('Cannot use a pool after'),
+    ),
     {
       match: isOfAnotherVersion,
       code: 'STORE_CONFIG',

@@ -91,6 +91,7 @@ export interface NodeRedisOverride {
 
 export interface NodeRedisDuplicate extends NodeRedisClient {
   connect(): Promise<unknown>
+  unref(): void
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   destroy(): void
 }
@@ -102,6 +103,7 @@ export interface NodeRedisMember extends NodeRedisClient {
 
 export interface NodeRedisOwnMember extends NodeRedisMember {
   connect(): Promise<unknown>
+  unref(): void
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   sSubscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   sUnsubscribe(channel: string): Promise<unknown>

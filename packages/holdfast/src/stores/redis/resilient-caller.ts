@@ -7,7 +7,7 @@
  * is back: every verb may be repeated.
  */
 import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
-import { type LockError } from '../../errors.js'
+import { LockUsageError, type LockError } from '../../errors.js'
 import { storeClosed } from '../../store/errors.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
@@ -57,6 +57,8 @@ export class ResilientCaller {
   readonly #calls = new LinkedSet<OpenCall>()
   readonly #readyWaiters = new Set<() => void>()
   #wasReady: boolean
+  /** Whether there ever was a connection. */
+  #hasBeenReady: boolean
   /** Why there is no connection, once there has been none for too long. */
   #down: LockError | undefined
   #lastError: unknown
@@ -79,7 +81,7 @@ export class ResilientCaller {
     this.#requestTimeoutMs = requestTimeoutMs
     this.#absenceMs = absenceMs
     this.#reportLost = onLost
-    this.#wasReady = transport.isReady
+    this.#wasReady = this.#hasBeenReady = transport.isReady
     this.#stopWatching = transport.watchState({
       ready: () => this.#onReady(),
       lost: (error) => this.#onLost(error),
@@ -192,7 +194,7 @@ export class ResilientCaller {
   }
 
   #onReady(): void {
-    this.#wasReady = true
+    this.#wasReady = this.#hasBeenReady = true
     this.#down = undefined
     this.#lastError = undefined
     this.#absence?.cancel()
@@ -205,17 +207,24 @@ export class ResilientCaller {
     if (this.#transport.isReady || this.#closed) return
     this.#losses += 1
     this.#reportLost?.()
-    if (this.#down || !this.#wasReady) this.#giveUp()
+    if (this.#down || !this.#wasReady || this.#isClientClosed) this.#giveUp()
     else this.#absence ??= this.#clock.timer(this.#absenceMs, () => this.#giveUp(), true)
   }
 
   #giveUp(): void {
     this.#absence = undefined
-    const error = explain(this.#lastError ?? new Error('The connection is closed'))
+    const error = this.#isClientClosed
+      ? clientClosed()
+      : explain(this.#lastError ?? new Error('The connection is closed'))
     this.#down = error
     this.#wasReady = false
     this.#failAll(error)
     this.#wakeWaiters()
+  }
+
+  /** A client that was never connected may still be. */
+  get #isClientClosed(): boolean {
+    return this.#hasBeenReady && this.#transport.isClosed === true
   }
 
   #wakeWaiters(): void {
@@ -244,6 +253,15 @@ export class ResilientCaller {
       true,
     )
   }
+}
+
+/** Returns the error for a client that was closed before the store. */
+function clientClosed(): LockError {
+  return new LockUsageError(
+    'The Redis client was closed, or has given up. Close the locks before their client: ' +
+      'await locks.close(), then end the client.',
+    { code: 'LOCKS_CLOSED', store: STORE_NAME },
+  )
 }
 
 export function closedError(): LockError {

@@ -73,7 +73,7 @@ export function refusalOf(states: States, failed: FailedTry): Exclude<AttemptRes
   const { lock } = failed.claim
   if (count(states, 'voted') >= quorum) return sealRefusalOf(states, failed)
   for (const state of states) {
-    if (state.is === 'failed' && state.error instanceof LockUsageError) throw state.error
+    if (state.is === 'failed' && isWrongUse(state.error)) throw state.error
   }
   // Its owner makes another claim.
   if (isWithdrawn(states) || (!failed.isHeld && isInTheWay(states))) return { outcome: 'withdrawn' }
@@ -81,6 +81,11 @@ export function refusalOf(states: States, failed: FailedTry): Exclude<AttemptRes
     throw noMajority('the attempt', states.length, failuresOf(states, failed.timedOutMs), lock)
   }
   return { outcome: 'busy', holderRemainingMs: freeInMs(states, failed.nowMs) }
+}
+
+/** Whether an error is about the request. A client that was closed fails like a node. */
+function isWrongUse(error: LockError): boolean {
+  return error instanceof LockUsageError && error.code !== 'LOCKS_CLOSED'
 }
 
 /** A majority voted, and there is no grant all the same. */

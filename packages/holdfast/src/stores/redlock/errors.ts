@@ -42,9 +42,12 @@ export function noMajority(
   nodes: number,
   failures: ReadonlyMap<number, LockError>,
   lock?: string,
-): StoreUnavailableError {
+): LockError {
   const codes = new Set([...failures.values()].map(({ code }) => code))
   const [only] = codes
+  const [failure] = failures.values()
+  // All clients were closed before the store.
+  if (codes.size === 1 && only === 'LOCKS_CLOSED' && failure) return failure
   const alike =
     codes.size === 1 &&
     (only === 'STORE_AUTH' || only === 'STORE_CONFIG' || only === 'STORE_FORMAT')

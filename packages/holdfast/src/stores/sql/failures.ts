@@ -18,7 +18,7 @@ export const BROKEN_RULE = 'HF003'
 export interface FailureKind {
   /** Whether a failure is of this kind, by its code, the server's words, or the error itself. */
   readonly match: (code: string, reason: string, error: unknown) => boolean
-  readonly code: UnavailableCode | 'LOCK_USAGE'
+  readonly code: UnavailableCode | 'LOCK_USAGE' | 'LOCKS_CLOSED'
   /** What shows that the settings are right: the failure then passes, and waits go on. */
   readonly passesOnce?: keyof ServerHistory
   /** What happened. The server's words follow it. */
@@ -46,6 +46,16 @@ export function oneOf(...codes: readonly string[]): FailureKind['match'] {
 /** Returns a match for failures whose code begins like this. */
 export function startsWith(start: string): FailureKind['match'] {
   return (code) => code.startsWith(start)
+}
+
+/** The kind of a client that was closed before the locks. */
+export function clientClosed(match: FailureKind['match']): FailureKind {
+  return {
+    match,
+    code: 'LOCKS_CLOSED',
+    what: 'The client of the database was closed',
+    advice: 'Close the locks before it: await locks.close(), then end the pool.',
+  }
 }
 
 /** The kinds that the rule itself reports, in both databases. */
@@ -83,7 +93,8 @@ export function explainFailure(
   const what = kind?.what ?? 'The database failed'
   const text = `${what}: ${reason}.${kind?.advice === undefined ? '' : ` ${kind.advice}`}`
   const details = { store, cause: error }
-  if (kind?.code === 'LOCK_USAGE') return new LockUsageError(text, details)
+  if (kind?.code === 'LOCK_USAGE' || kind?.code === 'LOCKS_CLOSED')
+    return new LockUsageError(text, { ...details, code: kind.code })
   const passes = kind?.passesOnce !== undefined && has[kind.passesOnce]
   const unavailable = kind === undefined || passes ? 'STORE_UNAVAILABLE' : kind.code
   return new StoreUnavailableError(text, { ...details, code: unavailable })

@@ -277,7 +277,7 @@ describe('an attempt that found no store', () => {
       outcomeOf(world.client().mutex('a').acquire({ waitMs: 2000 })),
     )
     expect(outcome).toMatchObject({
-      error: { code: 'STORE_UNAVAILABLE', message: expect.stringMatching(/has not answered/) },
+      error: { code: 'STORE_UNAVAILABLE', message: expect.stringMatching(/does not answer/) },
     })
   })
 

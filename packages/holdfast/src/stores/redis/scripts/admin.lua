@@ -90,10 +90,10 @@ local function last_rank(key)
   if ARGV[4] ~= 'up-to' then return -1 end
   local last
   for index = 5, #ARGV do
-    local rank = call('ZRANK', key .. ':q', ARGV[index])
-    if rank and rank > (last or -1) then last = rank end
+    local score = tonumber(call('ZSCORE', key .. ':q', ARGV[index]) or nil)
+    if score and (not last or score > last) then last = score end
   end
-  return last
+  return last and call('ZCOUNT', key .. ':q', '-inf', string.format('%.17g', last)) - 1
 end
 
 local function describe_waiters(key, state)

@@ -8,6 +8,7 @@ import type {
 import { mapAddress } from './address-map.js'
 import { ioRedisTransport } from './ioredis.js'
 import { retryMs } from './retry-until-done.js'
+import { unrefSockets } from './unref.js'
 import { watchShared } from './shared-state.js'
 import type {
   Address,
@@ -113,7 +114,7 @@ function causeOf(error: unknown): Error {
 }
 
 function open(member: IoRedisMember, { host, port }: Address): MemberConnection {
-  const own = member.duplicate({ ...OWN, host, port, retryStrategy: retryMs })
+  const own = unrefSockets(member.duplicate({ ...OWN, host, port, retryStrategy: retryMs }))
   // The transport's listener hears of it, as far as it matters.
   own.on('error', () => undefined)
   return {
@@ -129,6 +130,7 @@ function listenSharded(member: IoRedisMember, listener: ShardListener): ShardCon
     autoResubscribe: false,
     retryStrategy: null,
   })
+  unrefSockets(subscriber)
   // Also when a channel was cut off since its slot has moved: the library takes that for an answer
   // to nothing.
   subscriber.on('error', () => listener.broken())

@@ -6,6 +6,7 @@ import { KeptSubscription, type SubscriberListener } from './channel-connection.
 import { keepOpen } from './keep-open.js'
 import { retryMs } from './retry-until-done.js'
 import { watchShared } from './shared-state.js'
+import { unrefSockets } from './unref.js'
 import type { OwnConnection, Replacement, StateListener, Transport } from './transport.js'
 
 export function ioRedisTransport(client: IoRedisClient): Transport {
@@ -14,6 +15,9 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
     keyPrefix: client.options.keyPrefix ?? '',
     get isReady() {
       return client.status === 'ready'
+    },
+    get isClosed() {
+      return client.status === 'end'
     },
     run: (by, { sha, source }, keys, args) => {
       const [name, script] = by === 'hash' ? ['EVALSHA', sha] : ['EVAL', source]
@@ -60,6 +64,7 @@ function listen(
     retryStrategy: null,
     sentinelRetryStrategy: () => null,
   })
+  unrefSockets(subscriber)
   let failure: unknown
   subscriber.on('error', (error) => (failure ??= error))
   subscriber.on('message', (_channel, text) => listener.message(String(text)))
@@ -85,6 +90,7 @@ function replace(client: IoRedisClient): Replacement {
     sentinelRetryStrategy: retryMs,
     reconnectOnError: null,
   })
+  unrefSockets(own)
   own.on('error', () => undefined)
   const stop = keepOpen(own)
   return {
@@ -107,6 +113,7 @@ function connect(client: IoRedisClient): OwnConnection {
     retryStrategy: null,
     reconnectOnError: null,
   })
+  unrefSockets(own)
   let failure: unknown
   own.on('error', (error) => (failure = error))
   return {

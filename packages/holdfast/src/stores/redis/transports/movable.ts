@@ -51,6 +51,11 @@ export class MovableTransport implements Transport {
     return this.#current.isReady
   }
 
+  /** A client of our own connects again. */
+  get isClosed(): boolean {
+    return !this.#reconnect && this.#current === this.#client && this.#client.isClosed === true
+  }
+
   command(name: string, ...args: string[]): Promise<unknown> {
     return this.#current.command(name, ...args)
   }

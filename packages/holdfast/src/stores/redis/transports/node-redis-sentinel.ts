@@ -25,6 +25,9 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
     get isReady() {
       return client.isReady
     },
+    get isClosed() {
+      return !client.isOpen
+    },
     run: (by, { sha, source }, keys, args) =>
       send(client, [
         by === 'hash' ? 'EVALSHA' : 'EVAL',

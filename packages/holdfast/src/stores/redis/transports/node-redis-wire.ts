@@ -5,6 +5,8 @@ import type { StateListener } from './transport.js'
 
 export interface Wire {
   readonly isReady: boolean
+  /** See `Transport.isClosed`. */
+  readonly isClosed?: boolean
   send(args: string[]): Promise<unknown>
   /** Reports the connection's state until the returned function is called. */
   watchState(listener: StateListener): () => void
@@ -20,6 +22,9 @@ export function directWire(client: NodeRedisClient): Wire {
   return {
     get isReady() {
       return client.isReady
+    },
+    get isClosed() {
+      return !client.isOpen
     },
     send(args) {
       // The library says what is wrong with a client that was closed, or was not connected.
@@ -168,13 +173,16 @@ export class ReconnectingWire implements Wire {
 /** A connection of the store's own, which is used as soon as it is made. */
 export function duplicateOnce<T extends NodeRedisDuplicate>(client: Duplicable<T>): T {
   const { socket, commandOptions }: Settings = client.options ?? {}
-  return client.duplicate({
+  const own = client.duplicate({
     // Without a strategy the library does not connect again, and rejects what it still has.
     socket: { ...socket, reconnectStrategy: false },
     disableOfflineQueue: false,
     // What is asked last would be sent first, and EXEC before its MULTI.
     commandOptions: { ...commandOptions, asap: false },
   })
+  // The pending calls of the runtime keep the process alive: see `unref.ts`.
+  own.unref()
+  return own
 }
 
 interface Settings {

@@ -18,6 +18,9 @@ export function nodeRedisTransport(
     get isReady() {
       return wire.isReady
     },
+    get isClosed() {
+      return wire.isClosed === true
+    },
     run: (by, { sha, source }, keys, args) =>
       wire.send([
         by === 'hash' ? 'EVALSHA' : 'EVAL',
@@ -69,6 +72,7 @@ function replace(client: NodeRedisClient): Replacement {
     socket: { ...socket, reconnectStrategy: retryMs },
     disableOfflineQueue: false,
   })
+  own.unref()
   own.on('error', () => undefined)
   own.connect().catch(() => undefined)
   return {

@@ -19,6 +19,8 @@ export interface Transport {
   /** The client's own prefix, which stands before every key. */
   readonly keyPrefix: string
   readonly isReady: boolean
+  /** Whether its owner closed the client, or the client gave up: it does not connect again. */
+  readonly isClosed?: boolean
   /** Runs a script by its hash, or by its source. The keys are without the prefix. */
   readonly run: (
     by: ScriptForm,

@@ -1,0 +1,60 @@
+/**
+ * Keeps the process alive while a call is pending: `acquire`, `run`, `release`, `close` and others.
+ * Node ends a process in which nothing else is to be done, and the promise of the call would never
+ * settle. A lease that is merely held does not keep the process alive.
+ */
+import { outsideContext } from './async-context.js'
+
+/** Of the system, also where a test replaces the timers later. */
+const { setInterval } = globalThis
+/** The longest time that Node's timers can count, nearly. */
+const PERIOD_MS = 2 ** 31 - 1
+
+let calls = 0
+let timer: NodeJS.Timeout | undefined
+
+/** Notes that a call is pending. `endCall` follows once. */
+export function beginCall(): void {
+  calls += 1
+  if (calls > 1) return
+  if (timer) timer.ref()
+  else timer = outsideContext(() => setInterval(() => undefined, PERIOD_MS))
+}
+
+export function endCall(): void {
+  calls -= 1
+  if (calls === 0) timer?.unref()
+}
+
+/** Calls that count as pending until they settle, or until their client is closed. */
+export class OpenCalls {
+  #open = 0
+  #isClosed = false
+
+  begin(): void {
+    if (this.#isClosed) return
+    this.#open += 1
+    beginCall()
+  }
+
+  end(): void {
+    if (this.#isClosed) return
+    this.#open -= 1
+    endCall()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (; this.#open > 0; this.#open -= 1) endCall()
+  }
+}
+
+/** Keeps the process alive until the promise settles. Returns that promise. */
+export async function pendingCall<T>(promise: PromiseLike<T>): Promise<T> {
+  beginCall()
+  try {
+    return await promise
+  } finally {
+    endCall()
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * A program over one store, which shows how long it lives.
+ *
+ * Its argument is JSON: `{ kind, at, scene }`. It prints a line of JSON for each step. The scenes:
+ *
+ * - `pending`: waits for a lock, leads an election, and closes. Nothing else keeps the process
+ *   alive but the clients of the store. Then it prints what is left.
+ * - `held`: waits for a lock, holds it, ends the client of the store, and reaches its end.
+ * - `client-first`: ends the client of the store first, and then releases and closes.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { createLocks } from 'holdfast'
+
+const { kind, at, scene } = JSON.parse(process.argv[2])
+const startMs = performance.now()
+const { store, end } = await openStore(kind, at)
+const locks = createLocks(store, { ttlMs: 5000 })
+const name = `life-${process.pid}`
+
+function print(step, more) {
+  process.stdout.write(`${JSON.stringify({ step, atMs: performance.now() - startMs, ...more })}\n`)
+}
+
+/** Takes a lock that another caller releases in a moment, by a timer that Node does not wait for. */
+async function waitFor(lock) {
+  const before = await lock.acquire()
+  setTimeout(() => void before.release(), 300).unref()
+  return lock.acquire()
+}
+
+switch (scene) {
+  case 'pending': {
+    // A queue of its own, so that the second caller waits in the store.
+    const lease = await waitFor(locks.mutex(name, { renew: false }))
+    print('granted')
+    const rival = await locks.mutex(`${name}-leader`).acquire()
+    setTimeout(() => void rival.release(), 300).unref()
+    await locks.election(`${name}-leader`).lead(() => print('leads'))
+    print(await lease.release())
+    await locks.mutex(`${name}-left`).acquire()
+    await new Promise((started) => {
+      const forever = () => new Promise(() => started())
+      void locks.mutex(`${name}-run`).run(forever)
+    })
+    await locks.close({ graceMs: 50 })
+    await end()
+    print('closed')
+    await pause(100, undefined, { ref: true })
+    print('left', { resources: resources() })
+    break
+  }
+  case 'held': {
+    const lease = await waitFor(locks.mutex(name, { renew: false }))
+    await locks.mutex(`${name}-renewed`).acquire()
+    print('held', { held: lease.held })
+    await end()
+    break
+  }
+  case 'client-first': {
+    const lease = await locks.mutex(name).acquire()
+    await locks.mutex(`${name}-second`).acquire()
+    print('held', { held: lease.held })
+    await end()
+    print('ended')
+    print(await lease.release().catch(({ code }) => code))
+    print(
+      await locks
+        .mutex(name)
+        .acquire()
+        .then(
+          () => 'granted',
+          ({ code }) => code,
+        ),
+    )
+    await locks.close()
+    print('closed')
+    break
+  }
+}
+
+/** What keeps the process alive, besides its output. */
+function resources() {
+  const own = new Set(['PipeWrap', 'TTYWrap', 'Pipe', 'Timeout', 'FSReqCallback', 'FSReqPromise'])
+  return process.getActiveResourcesInfo().filter((resource) => !own.has(resource))
+}
+
+async function openStore(kind, at) {
+  const [type, library] = kind.split('/')
+  switch (type) {
+    case 'memory': {
+      const { memoryStore } = await import('holdfast/memory')
+      return { store: memoryStore(), end: async () => undefined }
+    }
+    case 'embedded': {
+      const { embeddedStore } = await import('holdfast/embedded')
+      return { store: embeddedStore({ directory: at }), end: async () => undefined }
+    }
+    case 'etcd': {
+      const { etcdStore } = await import('holdfast/etcd')
+      return { store: etcdStore({ endpoints: at }), end: async () => undefined }
+    }
+    case 'zookeeper': {
+      const { zookeeperStore } = await import('holdfast/zookeeper')
+      return { store: zookeeperStore({ connect: at, tickMs: 500 }), end: async () => undefined }
+    }
+    case 'redis': {
+      const { redisStore } = await import('holdfast/redis')
+      const { client, end } = await redisClient(library, at)
+      return { store: redisStore({ client }), end }
+    }
+    case 'redlock': {
+      const { redlockStore } = await import('holdfast/redlock')
+      const opened = await Promise.all(at.map((url) => redisClient(library, url)))
+      const store = redlockStore({ clients: opened.map(({ client }) => client) })
+      return { store, end: () => Promise.all(opened.map(({ end }) => end())) }
+    }
+    case 'postgres': {
+      const { postgresStore } = await import('holdfast/postgres')
+      if (library === 'postgres') {
+        const { default: postgres } = await import('postgres')
+        const pool = postgres(at, { max: 4, fetch_types: false })
+        return { store: postgresStore({ pool }), end: () => pool.end({ timeout: 1 }) }
+      }
+      const { default: pg } = await import('pg')
+      const pool = new pg.Pool({ connectionString: at, max: 4 })
+      pool.on('error', () => undefined)
+      return { store: postgresStore({ pool }), end: () => pool.end() }
+    }
+    case 'mysql': {
+      const { mysqlStore } = await import('holdfast/mysql')
+      const { createPool } = await import('mysql2/promise')
+      const pool = createPool({ uri: at, connectionLimit: 4 })
+      return { store: mysqlStore({ pool }), end: () => pool.end() }
+    }
+    default:
+      throw new Error(`There is no store ${kind}.`)
+  }
+}
+
+/** A client, and how its program ends it in order. */
+async function redisClient(library, at) {
+  const { openAny } = await import('@holdfast/servers/redis-clients')
+  const { client, ready } = openAny(library, at)
+  await ready
+  return { client, end: async () => void (await (client.quit?.() ?? client.close())) }
+}
