@@ -25,6 +25,9 @@ const WINDOW_BYTES = 1 << 20
  */
 const LAST_STREAM = 2 ** 30
 
+/** How long the requests of a channel that was closed may still be answered, in milliseconds. */
+const LAST_ANSWERS_MS = 50
+
 export interface CallOptions {
   readonly token: string | undefined
   /** Ends the call when the member has no leader, rather than letting it wait for one. */
@@ -59,9 +62,10 @@ export class Channel {
   readonly #url: string
   readonly #options: EtcdOptions
   #session: ClientHttp2Session | undefined
+  /** How many streams are open on each connection, with those that serve their last ones. */
+  readonly #sessions = new Map<ClientHttp2Session, number>()
   /** Why the last connection ended. */
   #broken: Error | undefined
-  #open = 0
   /** Grows with each arrival. */
   #heard = 0
 
@@ -95,8 +99,8 @@ export class Channel {
         reject(new GrpcFailure(DEADLINE_EXCEEDED, `no answer within ${Math.round(timeoutMs)} ms`))
         stream.close(constants.NGHTTP2_CANCEL)
         // Nothing at all has come in the meantime: the connection may be dead, without a sign of
-        // it.
-        if (this.#heard === heardBefore) session.destroy()
+        // it. One that is still being made would send what was given up.
+        if (session.connecting || this.#heard === heardBefore) session.destroy()
         else this.#leave(session)
       }
       // After a pause of this process the answer may be there, and not read yet.
@@ -120,9 +124,13 @@ export class Channel {
     }
   }
 
+  /** Ends all connections, and soon also those with requests that are not answered. */
   close(): void {
-    this.#session?.close()
-    this.#session = undefined
+    const destroy = (): void => {
+      for (const session of this.#sessions.keys()) session.destroy()
+    }
+    if (this.#session) this.#retire(this.#session)
+    setTimeout(destroy, LAST_ANSWERS_MS).unref()
   }
 
   #call(
@@ -162,17 +170,21 @@ export class Channel {
       ...(serverName === undefined ? {} : { servername: serverName }),
     })
     this.#session = session
-    this.#open = 0
     this.#broken = undefined
+    this.#sessions.set(session, 0)
+    session.on('close', () => this.#sessions.delete(session))
     session.on('error', (error) => (this.#broken = error))
     session.unref()
     return session
   }
 
-  /** Ends a connection when its open streams have ended. */
+  /**
+   * Ends a connection when its open streams have ended. Node's own way (`close`) also waits until
+   * the server ends it, which keeps the process alive: a server that stands still never does.
+   */
   #retire(session: ClientHttp2Session): void {
-    session.close()
     if (this.#session === session) this.#session = undefined
+    if (this.#sessions.get(session) === 0) session.destroy()
   }
 
   /**
@@ -186,15 +198,19 @@ export class Channel {
 
   /** A connection keeps the process alive only while a stream is open on it. */
   #hold(session: ClientHttp2Session): void {
-    if (session !== this.#session) return
-    this.#open += 1
-    if (this.#open === 1) session.ref()
+    const open = (this.#sessions.get(session) ?? 0) + 1
+    this.#sessions.set(session, open)
+    if (open === 1) session.ref()
   }
 
   #release(session: ClientHttp2Session): void {
-    if (session !== this.#session) return
-    this.#open -= 1
-    if (this.#open === 0 && !session.destroyed) session.unref()
+    const open = this.#sessions.get(session)
+    // It has ended.
+    if (open === undefined) return
+    this.#sessions.set(session, open - 1)
+    if (open > 1 || session.destroyed) return
+    if (session === this.#session) session.unref()
+    else session.destroy()
   }
 }
 

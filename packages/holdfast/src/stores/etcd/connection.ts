@@ -2,6 +2,7 @@
  * Requests to an etcd cluster: one channel for each endpoint, the next one when the present one
  * does not answer, credentials, and errors that say what to do.
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
@@ -45,13 +46,14 @@ export class Connection {
   #token: string | undefined
   /** Logins in progress, by the number of the endpoint. */
   readonly #logins = new Map<number, Promise<string>>()
-  #closed = false
+  readonly #closing = new AbortController()
   /** The number of tries whose outcome stayed unknown. */
   unclear = 0
 
   constructor(options: EtcdOptions) {
     this.#options = options
     this.keys = new Keys(options.prefix)
+    setMaxListeners(0, this.#closing.signal)
     this.#channels = options.endpoints.map((endpoint) => new Channel(endpoint, options))
   }
 
@@ -85,7 +87,7 @@ export class Connection {
         if (!again || systemClock.monotonicMs() + pauseMs > endMs)
           throw asLockError(error, this.#options.endpoints[endpoint], this.keys.folder)
         // Every member may be without a leader for a moment.
-        await sleep(pauseMs)
+        await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
       }
     }
   }
@@ -112,7 +114,7 @@ export class Connection {
   }
 
   close(): void {
-    this.#closed = true
+    this.#closing.abort()
     for (const channel of this.#channels) channel.close()
   }
 
@@ -183,7 +185,7 @@ export class Connection {
 
   #channel(endpoint: number): Channel {
     const channel = this.#channels[endpoint]
-    if (!channel || this.#closed)
+    if (!channel || this.#closing.signal.aborted)
       throw new LockUsageError('The etcd store was closed.', {
         code: 'LOCKS_CLOSED',
         store: 'etcd',
