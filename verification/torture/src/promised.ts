@@ -58,6 +58,9 @@ const NEVER_EMPTY = absent(
   'a database that comes back empty has no lock table, and every request is refused',
 )
 
+const NO_ENDPOINT = absent('not driven here: the members themselves say who leads')
+const MANAGED = absent('not driven here: one address of a managed database')
+
 const NO_MEMBERS = absent('there are no members that could be parted')
 
 const NO_REPLICATION = {
@@ -97,6 +100,7 @@ const SERVERLESS = {
   'clock-forward': absent('leases end by the monotonic clock of the machine, which cannot be set'),
   'clock-back': absent('leases end by the monotonic clock of the machine, which cannot be set'),
   failover: NO_SERVER,
+  'endpoint-moves': NO_SERVER,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
 } as const
@@ -148,6 +152,7 @@ const REPLICATED = {
   'server-kill': ASYNCHRONOUS,
   'primary-kill': ASYNCHRONOUS,
   failover: LOST_WRITES,
+  'endpoint-moves': NO_ENDPOINT,
   'restart-empty': absent(
     'a primary that comes back empty before it is replaced empties its replicas: see redis',
   ),
@@ -172,6 +177,7 @@ const SQL = {
   oom: DATABASE,
   'disk-full': DATABASE,
   failover: NO_REPLICA,
+  'endpoint-moves': MANAGED,
   ...SERVER_CLOCK,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
@@ -186,6 +192,7 @@ const CONSENSUS = {
   ),
   flush: absent('deleting the keys by hand deletes the locks'),
   'script-flush': NO_SCRIPTS,
+  'endpoint-moves': NO_ENDPOINT,
   failover: absent('a member that takes over has every acknowledged write: see leader-kill'),
   'disk-full': absent('not driven here: a member without room fails, as in server-kill'),
 } as const
@@ -222,6 +229,7 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
       'a server that ends a lease early votes again, and makes a second majority',
     ),
     failover: absent('its servers have no replicas'),
+    'endpoint-moves': absent('its servers have no replicas; each alone is as in redis'),
     'quorum-loss': promised,
   }),
   postgres: everywhere(SQL),

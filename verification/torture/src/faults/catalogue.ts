@@ -51,6 +51,11 @@ const CATALOGUE = {
     lane: 'server',
     title: 'the server dies with writes that its replica never got, and the replica takes over',
   },
+  'endpoint-moves': {
+    lane: 'server',
+    title:
+      'the address leads to a replica that has everything and takes over; what is connected stays at the old server, which refuses writes',
+  },
   'primary-kill': {
     lane: 'server',
     title: 'the primary is killed for good, its replica takes over, and it comes back as a replica',
@@ -190,8 +195,9 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
     0,
   ],
   kill: (dice) => [dice.between(50, 800), 0],
-  // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more.
-  abandon: (dice, ttlMs) => [dice.between(1.5, 3) * ttlMs, 60_000 + dice.between(0.9, 2.2) * ttlMs],
+  // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more:
+  // between the two, only what dead holders left in these is there.
+  abandon: (dice, ttlMs) => [dice.between(1.5, 3) * ttlMs, 60_000 + dice.between(0.2, 0.9) * ttlMs],
   latency: (dice, ttlMs) => [dice.between(300, 2000), dice.between(0.02, 0.33) * ttlMs],
   'drop-replies': (dice, ttlMs) => [dice.between(50, 1.1 * ttlMs), 0],
   'black-hole': (dice, ttlMs) => [dice.between(50, 1.3 * ttlMs), 0],
@@ -209,6 +215,8 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'clock-forward': (dice, ttlMs) => [0, dice.between(0.3, 2) * ttlMs],
   'clock-back': (dice, ttlMs) => [0, -dice.between(0.3, 2) * ttlMs],
   failover: (dice) => [dice.between(100, 600), 0],
+  // How long the address still leads to the old server.
+  'endpoint-moves': (dice, ttlMs) => [dice.between(0, 0.3) * ttlMs, 0],
   'primary-kill': () => [0, 0],
   'replica-kill': (dice) => [dice.between(50, 2000), 0],
   'leader-kill': (dice) => [dice.between(300, 2000), 0],

@@ -77,6 +77,7 @@ export async function inFolder(make: (folder: string) => Run): Promise<Outcome> 
 export function toolsOf(wires: Wires, chronicle: Chronicle): Tools {
   return {
     redirect: (server, port) => wires.redirect(server, port),
+    move: (server, port) => wires.move(server, port),
     reset: () => wires.reset(),
     confine: (server) => wires.confine(server),
     forgot: (grantedBeforeNs) => void chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),

@@ -42,11 +42,15 @@ export class Wires {
   }
 
   redirect(server: number, port: number): void {
+    this.move(server, port)
+    this.reset()
+  }
+
+  move(server: number, port: number): void {
     for (const wires of this.#proxies) {
       const proxy = wires[server]
       if (proxy) proxy.target = port
     }
-    this.reset()
   }
 
   reset(): void {

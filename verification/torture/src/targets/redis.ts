@@ -6,7 +6,7 @@ import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import { needsClock, ServerClock } from './clock.js'
 import { fillDisk } from './disk.js'
 import { now } from '../run/chronicle.js'
-import { flushAll, redisNode, refusals } from './redis-server.js'
+import { expectOk, flushAll, redisNode, refusals } from './redis-server.js'
 import type { Action, Heal, Target, Tools } from './target.js'
 
 const CATCH_UP_MS = 5000
@@ -19,6 +19,8 @@ export async function redisTarget(count: number, kinds: readonly AnyFaultKind[])
   const diskMb = kinds.includes('disk-full') ? DISK_MB : undefined
   const times = clocks ? Array.from({ length: count }, () => new ServerClock()) : []
   const servers = await startAll(count, times, diskMb)
+  /** They stay until the end of the run, connected to the clients. */
+  const replaced: RedisServer[] = []
   const of = ({ server }: Fault): RedisServer => servers[server] as RedisServer
   const step: Action = ({ server, byMs }) => {
     times[server]?.step(byMs)
@@ -36,9 +38,10 @@ export async function redisTarget(count: number, kinds: readonly AnyFaultKind[])
       'clock-forward': step,
       'clock-back': step,
       failover: failover(servers, (index) => startOne(times[index], diskMb)),
+      'endpoint-moves': moveEndpoint(servers, replaced, (index) => startOne(times[index], diskMb)),
     },
     async stop() {
-      for (const server of servers) await server.stop()
+      for (const server of [...servers, ...replaced]) await server.stop()
       for (const time of times) time.remove()
     },
   }
@@ -104,6 +107,45 @@ function failover(
       tools.redirect(index, replica.port)
     }
   }
+}
+
+/**
+ * A replica takes over as in a managed service, without a lost write. The address leads to it a
+ * while later, and no connection breaks.
+ */
+function moveEndpoint(
+  servers: RedisServer[],
+  replaced: RedisServer[],
+  startReplica: (index: number) => Promise<RedisServer>,
+): Action {
+  return async ({ server: index }, tools) => {
+    const master = servers[index] as RedisServer
+    const replica = await startReplica(index)
+    const link = await follow(replica, master)
+    await expectOk(master, 'CLIENT', 'PAUSE', String(CATCH_UP_MS), 'WRITE')
+    await untilEqual(replica, master)
+    await expectOk(replica, 'REPLICAOF', 'NO', 'ONE')
+    await expectOk(master, 'REPLICAOF', '127.0.0.1', String(replica.port))
+    await expectOk(master, 'CLIENT', 'UNPAUSE')
+    await link.close()
+    servers[index] = replica
+    replaced.push(master)
+    return () => tools.move(index, replica.port)
+  }
+}
+
+/** Resolves when the replica has all that its master has written. */
+async function untilEqual(replica: RedisServer, master: RedisServer): Promise<void> {
+  const endMs = performance.now() + CATCH_UP_MS
+  while ((await offsetOf(replica)) !== (await offsetOf(master))) {
+    if (performance.now() > endMs) throw new Error('The replica lags behind its master.')
+    await sleep(5)
+  }
+}
+
+async function offsetOf(server: RedisServer): Promise<string | undefined> {
+  const info = await server.command('INFO', 'replication')
+  return /master_repl_offset:(\d+)/.exec(info)?.[1]
 }
 
 async function startAll(

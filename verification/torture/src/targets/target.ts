@@ -25,6 +25,8 @@ export type Action = (fault: Fault, tools: Tools) => Promise<Heal> | Heal
 export interface Tools {
   /** Makes all connections of the clients break and lead to another port from now on. */
   redirect(server: number, port: number): void
+  /** Makes new connections of the clients lead to another port. What is connected stays. */
+  move(server: number, port: number): void
   reset(): void
   /** Lets every second client reach this server only: see `Wires.confine`. */
   confine(server: number): { wires: readonly Proxy[]; free: () => void }
