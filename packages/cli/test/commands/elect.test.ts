@@ -31,7 +31,7 @@ it('stands again after its leadership was stolen', async () => {
   await eventually('it leads again', () => /leads \d+[^]*leads \d+/.test(leader.stdout))
   const tokens = [...leader.stdout.matchAll(/leads (\d+)/g)].map(([, text = '']) => BigInt(text))
   expect(tokens[1]).toBeGreaterThan(BigInt(token))
-  expect(leader.stderr).toContain('standing again')
+  expect(leader.stderr).toContain('leads "node" no more; it stands again')
   leader.kill('SIGTERM')
   expect(await leader.code()).toBe(143)
 })

@@ -46,7 +46,7 @@ describe('bad luck with etcd', () => {
     },
   )
 
-  it('does not take a server that hangs for a busy lock, and ends its look at a signal', async () => {
+  it('does not take a server that hangs for a busy lock, and ends its wait at a signal', async () => {
     const silent = await listenInSilence()
     try {
       const hanging = { HOLDFAST_STORE: `etcd://127.0.0.1:${silent.port}` }
@@ -54,8 +54,8 @@ describe('bad luck with etcd', () => {
       const run = new Box().holdfast(args, { env: hanging })
       expect(await run.code(20_000)).toBe(69)
       const before = silent.connections()
-      const ended = new Box().holdfast(args, { env: hanging })
-      // In the wait or in the look that follows it: a signal ends both.
+      const patient = ['run', 'x', '--wait', '1m', '--', 'true']
+      const ended = new Box().holdfast(patient, { env: hanging })
       await eventually('it asks', () => silent.connections() > before)
       ended.kill('SIGTERM')
       expect(await ended.code(20_000)).toBe(143)
