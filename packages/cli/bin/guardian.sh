@@ -80,12 +80,15 @@ freeze_session() {
   done
 }
 
+# At the end of the time each millisecond counts, so the group goes first: a look at all processes
+# takes longer than the lease may last. After the end of the wrapper the lock stays taken until the
+# group is gone, so the group goes last.
 strike() {
   [ -n "$id" ] || return
   frozen=
   if [ "$kind" = session ]; then
     is_ours || return
-    kill -s STOP -- "-$id"
+    if [ "$wrapper" = late ]; then kill -s KILL -- "-$id"; else kill -s STOP -- "-$id"; fi
     freeze_session
     # shellcheck disable=SC2086 # a list of numbers
     kill -s KILL -- "-$id" $frozen
@@ -98,17 +101,23 @@ strike() {
   [ -z "$frozen" ] || kill -s KILL -- $frozen
 }
 
-# Reads a line within the time that is left, or without a limit. Fails at the end of both.
+# Reads a line within the time that is left, or without a limit. Fails at the end of the time, when
+# the wrapper is late, and at that of the pipe, when it is dead.
 next_line() {
+  wrapper=dead
   if [ -z "$left" ]; then
     read -r word first second third fourth fifth
     return
   fi
   read -r -t "$left" word first second third fourth fifth && return
   left=
-  # A guardian that was stopped finds its time over, and later lines unread. At the end of the pipe
-  # this fails too.
-  read -r -t 0 && read -r word first second third fourth fifth
+  # A guardian that was stopped finds its time over, and later lines unread.
+  if read -r -t 0; then
+    read -r word first second third fourth fifth
+    return
+  fi
+  wrapper=late
+  return 1
 }
 
 # A function is read whole before it runs: an upgrade that rewrites this file cannot change a guardian at work.
@@ -117,7 +126,6 @@ main() {
   trap '' PIPE
   left=
   while :; do
-    had_limit=$left
     if next_line; then
       case $word in
       watch)
@@ -129,8 +137,7 @@ main() {
       esac
     else
       strike
-      # After the end of the time the pipe may go on.
-      [ -n "$had_limit" ] || exit 0
+      [ "$wrapper" = late ] || exit 0
     fi
   done
 }

@@ -71,11 +71,12 @@ export function membersOf(target: Target): ProcessInfo[] {
  * Kills all processes of the target, and stops each before any of it is killed. A parent that dies
  * first would leave its children to init, where no look finds them. A running process could fork
  * between the look and the kill; a stopped one cannot. So this stops what a look finds, and looks
- * again until nothing is new.
+ * again until nothing is new. The members of a session are found without their parents, so its
+ * group goes at once: the lease may be about to end.
  */
 export function killAll(target: Target): void {
   const frozen = new Map<number, ProcessInfo>()
-  if (target.kind === 'session') send(-target.id, 'SIGSTOP')
+  if (target.kind === 'session') send(-target.id, 'SIGKILL')
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = membersOf(target).filter(({ pid, zombie }) => !zombie && !frozen.has(pid))
     if (found.length === 0) break
@@ -84,7 +85,6 @@ export function killAll(target: Target): void {
       frozen.set(member.pid, member)
     }
   }
-  if (target.kind === 'session') send(-target.id, 'SIGKILL')
   for (const { pid, startTime } of frozen.values()) {
     if (isAlive(pid, startTime)) send(pid, 'SIGKILL')
   }

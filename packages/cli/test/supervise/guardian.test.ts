@@ -51,11 +51,11 @@ function limit(guardian: Program): void {
   execFileSync('prlimit', ['--pid', String(guardian.pid), '--nproc=1'], user)
 }
 
-/** Starts a session whose members have the mark as their name, and waits for `count` of them. */
+/** Starts a session (a program leads one) whose members have the mark as their name, and waits for `count` of them. */
 async function session(script: string, count: number): Promise<{ job: Program; mark: string }> {
   const mark = randomUUID()
   const env = { MARK: mark }
-  const job = new Program('setsid', ['bash', '-c', script, mark], { env, ...user })
+  const job = new Program('bash', ['-c', script, mark], { env, ...user })
   await eventually(`${count} work`, () => withMark(mark).length >= count)
   return { job, mark }
 }
