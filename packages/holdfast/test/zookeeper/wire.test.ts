@@ -89,6 +89,32 @@ describe('when no session is to be had, the error says why', () => {
   })
 })
 
+test('a server that answers signs of life alone is left after a third of a short session', async () => {
+  const greeted = new Set<Socket>()
+  const port = await portOf((socket) => {
+    const isFirst = greeted.size === 0
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => {
+      const xid = bytes.readInt32BE(4)
+      const ping = new Writer().int(-2).long(1n).int(0).frame()
+      const answer = new Writer().int(xid).long(1n).int(0).frame()
+      if (!greeted.has(socket))
+        socket.write(new Writer().int(0).int(1500).long(7n).bytes(Buffer.alloc(16)).frame())
+      else if (xid === -2) socket.write(ping)
+      else if (!isFirst) socket.write(answer)
+      greeted.add(socket)
+    })
+  })
+  const connect = `127.0.0.1:${port}`
+  const session = await ZooKeeperSession.open({ connect }, 1500, 'exact')
+  after(() => session.end())
+  const startMs = performance.now()
+  await session.askAgain(remove('/x'))
+  expect(greeted.size).toBe(2)
+  // Sessions that last longer leave it after 2.5 seconds.
+  expect(performance.now() - startMs).toBeLessThan(2400)
+})
+
 test('a server that greets and hangs up is asked twice a second in the end', async () => {
   let connections = 0
   const port = await portOf((socket) => {
