@@ -163,7 +163,8 @@ class Play {
     const held = this.#model.token(claim.id)
     const token = held === undefined || below(2) === 0 ? 7n : held
     const to = this.#newClaim(`${step}-heir`)
-    const adoption = { from: claim, token, to: { ...to, weight: claim.weight }, detached: false }
+    const detached = below(2) === 0
+    const adoption = { from: claim, token, to: { ...to, weight: claim.weight }, detached }
     if (verb === 'adopt') this.#claims.push(adoption.to)
     const theirs = await outcomeOf(() => {
       if (verb === 'adopt') return this.#store.adopt?.(adoption)
@@ -261,10 +262,10 @@ class Model {
     return verb(this.#state, this.step)
   }
 
-  /** Returns the token of the lease of a claim, if that holds the lock. */
+  /** Returns the last token of the grant of a claim, if that holds the lock. */
   token(id: string): bigint | undefined {
-    const holder = this.describe()[0]?.holders.find(({ claimId }) => claimId === id)
-    return holder?.token
+    const holder = this.#state.holders.get(id)
+    return holder && BigInt(holder.token + holder.tokens - 1)
   }
 
   describe(): LockInfo[] {

@@ -3,12 +3,19 @@
  * transaction has ended.
  */
 import { afterAll, describe, expect, test } from 'vitest'
-import { claim, startKits } from './kits.js'
+import { claim, startKits, tokenOf } from './kits.js'
 
 const { kits, stop } = await startKits()
 afterAll(stop)
 
 const NOW_MS = 1_700_000_000_000
+
+/** Returns the rows of an answer of either library. */
+function rowsOf(answer: unknown): readonly unknown[] {
+  return Array.isArray(answer)
+    ? (answer[0] as readonly unknown[])
+    : (answer as { readonly rows: readonly unknown[] }).rows
+}
 
 describe.each(kits)('$name', ({ store, prefix, sharing, setClock, connect }) => {
   /** Gives what came of it. What is asked for together leaves together. */
@@ -46,6 +53,43 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, connect }) => 
     expect(await store.withdraw(claim(lock, 'c'))).toBe('released')
     // Nothing of that keeps the lock from later clients.
     expect(await attempt(locks, 'd')).toEqual(locks.map(() => 'granted'))
+  })
+
+  test('adopter passes the guard, unless the transaction of the exporter has it', async () => {
+    const lock = 'passed on'
+    await setClock(NOW_MS)
+    const from = claim(lock, 'exporter')
+    const token = tokenOf(await store.attempt(from, { enqueue: true, tokens: 3 })) + 2n
+    const covered = { lock, id: from.id, token: String(token) }
+    const [detached, to] = [claim(lock, 'detached'), claim(lock, 'adopter')]
+    expect(await store.transactionGuard?.prepare(covered)).toBe(true)
+    const transaction = await connect()
+    const share = `select name from ${prefix}guards where name = '${lock}' and token <= ${token} ${sharing}`
+    await transaction.run('begin')
+    await transaction.run(share)
+    expect(await store.adopt?.({ from, token, to: detached, detached: true })).toMatchObject({
+      outcome: 'granted',
+      token,
+    })
+    const adoption = { from: detached, token, to, detached: false }
+    await expect(store.adopt?.(adoption)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      lock,
+      message: expect.stringContaining('has not ended') as string,
+    })
+    expect(await store.renew([detached])).toEqual([{ outcome: 'renewed' }])
+    await transaction.run('commit')
+    const adopted = await store.adopt?.(adoption)
+    expect(adopted).toMatchObject({ outcome: 'granted', alreadyGranted: false })
+    expect(await store.adopt?.(adoption)).toEqual({ ...adopted, alreadyGranted: true })
+    // A transaction of the exporter that begins only now has no guard, and one of the adopter has.
+    await transaction.run('begin')
+    expect(rowsOf(await transaction.run(share))).toEqual([])
+    const own = share.replace(String(token), String((adopted as { token: bigint }).token))
+    expect(rowsOf(await transaction.run(own))).toHaveLength(1)
+    await transaction.run('commit')
+    transaction.end()
+    expect(await store.withdraw(to)).toBe('released')
   })
 
   test('steal with now reports that a transaction still keeps the lock', async () => {

@@ -332,6 +332,54 @@ describe.each(kits)('through $name', (kit) => {
     await db.transaction((tx) => assertFence(tx, early, 'another resource'))
   })
 
+  test('a fence accepts an adopter, and refuses the exporter from then on', async () => {
+    const [exporter, adopter] = [locksOf(kit.client()), locksOf(kit.client())]
+    const resource = 'passed on'
+    const lease = await exporter.mutex('passed on').acquire()
+    await db.transaction((tx) => assertFence(tx, lease, resource))
+    const handle = await lease.export()
+    await db.transaction((tx) => assertFence(tx, lease, resource))
+    const adopted = await adopter.mutex('passed on').adopt(handle)
+    await db.transaction((tx) => assertFence(tx, adopted, resource))
+    const late = db.transaction((tx) => assertFence(tx, lease, resource))
+    await expect(late).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    await db.transaction((tx) => assertFence(tx, adopted, resource))
+    expect(await adopted.release()).toBe('released')
+  })
+
+  test('an adopter waits until a transaction that covers the lease has ended', async () => {
+    const client = kit.client()
+    const [exporter, adopter] = [locksOf(client), locksOf(kit.client())]
+    const lease = await exporter.mutex('covered and passed on').acquire()
+    const guard = client.store.transactionGuard!
+    const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
+    expect(await guard.prepare(covered)).toBe(true)
+    const ended: string[] = []
+    let end!: () => void
+    let begun!: (value: unknown) => void
+    const isBegun = new Promise((resolve) => (begun = resolve))
+    const committing = db.transaction(async (tx) => {
+      begun(await guard.begin((sql, values) => db.query(tx, sql, values), covered))
+      await new Promise<void>((resolve) => (end = resolve))
+      ended.push('transaction')
+    })
+    expect(await isBegun).toBe(true)
+    const handle = await lease.export()
+    const adopting = adopter.mutex('covered and passed on').adopt(handle)
+    const noted = adopting.then(() => ended.push('adoption'))
+    await pass(300)
+    end()
+    await committing
+    await noted
+    expect(ended).toEqual(['transaction', 'adoption'])
+    // A transaction of the exporter that begins only now is refused.
+    const late = db.transaction((tx) =>
+      guard.begin((sql, values) => db.query(tx, sql, values), covered),
+    )
+    expect(await late).toBe(false)
+    expect(await (await adopting).release()).toBe('released')
+  })
+
   test('a fence refuses leases that others may share', async () => {
     const locks = locksOf(kit.client())
     const reader = await locks.readWriteLock('read').read.acquire()

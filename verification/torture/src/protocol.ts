@@ -96,8 +96,6 @@ export interface ExportedLease {
   readonly choice: LockChoice
   readonly handle: string
   readonly token: string
-  /** The name that the protected resource knows. */
-  readonly owner: string
 }
 
 export type ToClient =

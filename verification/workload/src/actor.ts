@@ -37,7 +37,7 @@ export interface Environment {
   /** Calls the library, so that a claim it makes at once is known to be this actor's. */
   call<T>(actor: string, lock: string, request: () => Promise<T>): Promise<T>
   steal(lock: string): Promise<unknown>
-  believe(actor: string, lease: Lease, claimed: Claimed, owner?: string): Belief
+  believe(actor: string, lease: Lease, claimed: Claimed): Belief
   forget(belief: Belief): void
   /** Work begins under a lease. */
   workBegan(belief: Belief): void
@@ -57,9 +57,8 @@ export interface Environment {
 export interface Task {
   readonly target: Target
   readonly how: 'acquire' | 'run' | 'try' | 'adopt'
-  /** What is adopted, and the name of its holder for the protected resource. */
+  /** What is adopted. */
   readonly handle?: string
-  readonly owner?: string
   readonly waitMs: number
   /** The caller aborts the wait after so long. */
   readonly abortMs?: number | undefined
@@ -123,7 +122,7 @@ export class Actor {
     const believe = (lease: Lease): Belief => {
       begun = true
       environment.waiting -= 1
-      return environment.believe(name, lease, target.claimed, task.owner)
+      return environment.believe(name, lease, target.claimed)
     }
     const fail = (): void => {
       environment.waiting -= 1

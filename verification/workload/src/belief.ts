@@ -35,17 +35,10 @@ export class Belief {
   #deadlineNs = 0n
   #over = false
 
-  /** @param owner of the lease that was adopted: the resource sees one holder */
-  constructor(
-    actor: string,
-    lease: Lease,
-    claimed: Claimed,
-    instruments: Instruments,
-    owner = `${lease.claimId}/${String(lease.token)}`,
-  ) {
+  constructor(actor: string, lease: Lease, claimed: Claimed, instruments: Instruments) {
     this.actor = actor
     this.lease = lease
-    this.owner = owner
+    this.owner = `${lease.claimId}/${String(lease.token)}`
     this.#claimed = claimed
     this.#instruments = instruments
   }

@@ -4,7 +4,7 @@ export { Belief, type Claimed, type Instruments } from './belief.js'
 export { increment, type Incrementer, type Resource } from './counter.js'
 export { Dice } from './dice.js'
 export { AbortedByCaller, EXPECTED_CODES } from './expected.js'
-export { exportLease } from './export.js'
+export { exportLease, incrementLate } from './export.js'
 export { withHeirs } from './heirs.js'
 export {
   drawOperation,

@@ -6,6 +6,7 @@ import { cohort } from './locks/cohort.js'
 import { contention } from './locks/contention.js'
 import { deadlocks } from './locks/deadlocks.js'
 import { election } from './locks/election.js'
+import { fencedHandles } from './locks/fenced-handles.js'
 import { following } from './locks/following.js'
 import { ghosts } from './locks/ghosts.js'
 import { givingUp } from './locks/giving-up.js'
@@ -59,6 +60,7 @@ const GROUPS = [
   kinds,
   following,
   handles,
+  fencedHandles,
   atLeast,
   election,
   deadlocks,

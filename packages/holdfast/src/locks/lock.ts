@@ -37,12 +37,15 @@ export interface Lockable<L extends Lease = Lease> {
    */
   tryAcquire(options?: AcquireOptions): Promise<L | undefined>
   /**
-   * Takes over the lease that `lease.export()` detached, with its token. The handle is used up.
+   * Takes over the lease that `lease.export()` detached, with a larger token. The handle is used
+   * up.
    * @throws LockLostError when the lease has ended, or was adopted already.
    * @throws LockUsageError for a damaged handle, one of another store or lock, or one of a reader
    * where a writer adopts, or the reverse.
-   * @throws UnsupportedLockError on stores that cannot pass leases on.
-   * @throws StoreUnavailableError when the outcome is unknown.
+   * @throws UnsupportedLockError on stores that cannot pass leases on, and on etcd when the tokens
+   * of the lease are used up.
+   * @throws StoreUnavailableError when the outcome is unknown, and while a transaction of the
+   * exporter still covers the lease.
    */
   adopt(handle: string): Promise<L>
   /**

@@ -92,12 +92,14 @@ export type AttemptResult = Granted | Waiting | Busy | Withdrawn
 export interface Adoption {
   /** The claim that holds the lock. The store refuses it from now on. */
   readonly from: ClaimRef
-  /** The fencing token of the lease. The lease keeps it. */
+  /** The fencing token of the lease. */
   readonly token: bigint
   /** The claim that holds the lock from now on, with the weight that `from` has. */
   readonly to: Claim
   /**
    * From now on only its TTL ends the lease: it outlives the process and the session that made it.
+   * A detached lease keeps its token, since no other process works under it yet. Any other adoption
+   * gives a larger token, so that resources refuse what the holder before still sends.
    */
   readonly detached: boolean
 }
@@ -186,7 +188,10 @@ export interface HolderInfo {
   readonly claimId: string
   readonly owner: Owner
   readonly weight: number
-  /** Undefined where too few servers that know it answer. */
+  /**
+   * Undefined where the grant has tokens for several leases of its process, which alone knows which
+   * of them holds. Also undefined where too few servers that know it answer.
+   */
   readonly token: bigint | undefined
   /** The time since the grant. */
   readonly heldMs: number
@@ -211,7 +216,7 @@ export interface LockInfo {
   readonly holders: readonly HolderInfo[]
   /** In the order of the queue. */
   readonly waiters: readonly WaiterInfo[]
-  /** The largest token so far, where the store keeps one. */
+  /** No lease of the lock has had a larger token, where the store keeps one. */
   readonly lastToken: bigint | undefined
 }
 
@@ -270,9 +275,10 @@ export interface Store {
   /** Makes a writer's lease a reader's. Returns false when the claim does not hold the lock. */
   downgrade(claim: ClaimRef): MaybePromise<boolean>
   /**
-   * Lets another claim hold the lock in the place of the one that holds it, with its token, its
-   * weight and the whole TTL of `to`. Of two adoptions of one claim the second finds it lost.
-   * Repeated with the same `to`, it returns the same grant. Present with the trait `adopt`.
+   * Lets another claim hold the lock in the place of the one that holds it, with its weight and the
+   * whole TTL of `to`. The token grows unless the lease is `detached`. Of two adoptions of one
+   * claim the second finds it lost. Repeated with the same `to`, it returns the same grant. Present with
+   * the trait `adopt`.
    */
   adopt?(adoption: Adoption): MaybePromise<AdoptResult>
   /**

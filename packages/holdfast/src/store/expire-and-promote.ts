@@ -40,6 +40,13 @@ function expire(state: LockState, step: RuleStep): void {
   state.nextExpiryMs = next
 }
 
+/** Returns the smallest token that is larger than each earlier one of the lock. */
+export function nextToken(state: LockState, step: RuleStep): number {
+  const token = Math.max(state.lastToken + 1, step.tokenFloor)
+  invariant(token > state.lastToken, 'the tokens of a lock grow', state.lock)
+  return token
+}
+
 /** Makes a claim a holder. */
 export function hold(
   state: LockState,
@@ -50,8 +57,7 @@ export function hold(
 ): Holder {
   const isHolder = state.holders.has(claim.id)
   invariant(!isHolder && !state.waiters.has(claim.id), 'a claim is granted once', state.lock)
-  const token = Math.max(state.lastToken + 1, step.tokenFloor)
-  invariant(token > state.lastToken, 'the tokens of a lock grow', state.lock)
+  const token = nextToken(state, step)
   const holder: Holder = {
     id: claim.id,
     owner: claim.owner,

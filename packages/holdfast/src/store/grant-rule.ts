@@ -26,7 +26,14 @@ import type {
   StealResult,
   WithdrawOutcome,
 } from './contract.js'
-import { addWeight, drop, hold, promote, expireAndPromote } from './expire-and-promote.js'
+import {
+  addWeight,
+  drop,
+  expireAndPromote,
+  hold,
+  nextToken,
+  promote,
+} from './expire-and-promote.js'
 import { isIdle, type Holder, type LockState, type RuleStep, type Waiter } from './lock-state.js'
 import { readOwner } from './owner.js'
 import { addTombstone, hasTombstone } from './tombstones.js'
@@ -127,10 +134,13 @@ export function downgrade(state: LockState, claim: ClaimRef, step: RuleStep): bo
   return true
 }
 
-/** Lets another claim hold the lock in the place of one that holds it. */
+/**
+ * Lets another claim hold the lock in the place of one that holds it, with a larger token unless
+ * the lease is detached.
+ */
 export function adopt(state: LockState, adoption: Adoption, step: RuleStep): AdoptResult {
   expireAndPromote(state, step)
-  const { from, to } = adoption
+  const { from, to, detached } = adoption
   const token = Number(adoption.token)
   const adopted = state.holders.get(to.id)
   if (adopted) return grantedTo(adopted, true, step)
@@ -144,11 +154,12 @@ export function adopt(state: LockState, adoption: Adoption, step: RuleStep): Ado
     ...holder,
     id: to.id,
     owner: to.owner,
-    token,
+    token: detached ? token : nextToken(state, step),
     tokens: 1,
     ttlMs: to.ttlMs,
     expiresMs: step.nowMs + to.ttlMs,
   }
+  state.lastToken = Math.max(state.lastToken, heir.token)
   state.holders.delete(from.id)
   state.holders.set(to.id, heir)
   state.nextExpiryMs = Math.min(state.nextExpiryMs, heir.expiresMs)
@@ -202,7 +213,7 @@ export function describe(
       claimId: holder.id,
       owner: readOwner(holder.owner),
       weight: holder.weight,
-      token: BigInt(holder.token),
+      token: holder.tokens === 1 ? BigInt(holder.token) : undefined,
       heldMs: step.nowMs - holder.grantedMs,
       remainingMs: holder.expiresMs - step.nowMs,
       stolen: holder.stolen,

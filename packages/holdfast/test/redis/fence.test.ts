@@ -1,7 +1,7 @@
 /**
  * A resource in Redis that refuses late tokens, and writes that are made only with one that is not.
  */
-import { createLocks, type Lease } from 'holdfast'
+import { createLocks, type Lease, type Locks } from 'holdfast'
 import { assertFence, fencedWrite, type RedisCommand } from 'holdfast/fence'
 import { redisStore, type RedisClient } from 'holdfast/redis'
 import { afterAll, describe, expect, test, vi } from 'vitest'
@@ -45,6 +45,25 @@ describe.each(LIBRARIES)('through %s', (library) => {
     })
     await assertFence(client, early, 'another resource')
     await late.release()
+  })
+
+  test('an adopter is accepted, and the exporter is refused from then on', async () => {
+    const [exporter, adopter] = [redisStore({ client }), redisStore({ client })].map((store) =>
+      createLocks(store),
+    ) as [Locks, Locks]
+    ends.push(() => Promise.all([exporter.close(), adopter.close()]))
+    const name = `passed on through ${library}`
+    const write = (lease: Lease): Promise<unknown> =>
+      fencedWrite(client, lease, name, [['SET', name, String(lease.token)]])
+    const lease = await exporter.mutex(name).acquire()
+    await write(lease)
+    const handle = await lease.export()
+    await write(lease)
+    const adopted = await adopter.mutex(name).adopt(handle)
+    await write(adopted)
+    await expect(write(lease)).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    await assertFence(client, adopted, name)
+    expect(await adopted.release()).toBe('released')
   })
 
   test('writes are made with a token that is not late, and with no other', async () => {

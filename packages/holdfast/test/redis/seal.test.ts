@@ -63,12 +63,12 @@ test('claim that does not hold the lock seals nothing, and raises nothing', asyn
   const [former, holder] = [makeClaim(LOCK), makeClaim(LOCK)]
   await take(store, former)
   expect(await store.withdraw(former)).toBe('released')
-  expect(await store.seal(former, START_TOKEN + 9n)).toEqual({ outcome: 'absent' })
+  expect(await store.seal(former, START_TOKEN + 9n)).toEqual({ outcome: 'lost', reason: 'expired' })
   await take(store, holder)
-  expect(await store.seal(former, START_TOKEN + 9n)).toEqual({ outcome: 'absent' })
+  expect(await store.seal(former, START_TOKEN + 9n)).toEqual({ outcome: 'lost', reason: 'expired' })
   expect(await lastTokenOf(store)).toBe(START_TOKEN + 1n)
   await store.steal(LOCK, { now: false })
-  expect(await store.seal(holder, START_TOKEN + 9n)).toEqual({ outcome: 'absent' })
+  expect(await store.seal(holder, START_TOKEN + 9n)).toEqual({ outcome: 'lost', reason: 'stolen' })
 })
 
 test.each([

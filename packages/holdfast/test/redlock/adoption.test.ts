@@ -59,6 +59,14 @@ async function adopt(store: Store, passing: Passing, to: Claim): Promise<AdoptRe
   return (await store.adopt?.({ ...passing, to, detached: false })) as AdoptResult
 }
 
+/** Adopts the lease. Returns the token, which is larger than that of the exporter. */
+async function adopted(store: Store, passing: Passing, to: Claim): Promise<bigint> {
+  const result = await adopt(store, passing, to)
+  if (result.outcome !== 'granted') throw new Error(`The adoption was ${result.outcome}.`)
+  expect(result.token).toBeGreaterThan(passing.token)
+  return result.token
+}
+
 /** Adoptions reach only these nodes. */
 function adoptsAt(...nodes: number[]): Pass {
   return (node, args, send) =>
@@ -155,11 +163,58 @@ test('adoption whose answers are lost is unknown, and granted when it is repeate
   await expect(adopt(store, passing, to)).rejects.toMatchObject(NO_ANSWER)
   expect(await adopt(world.open(), passing, claimOf(LOCK))).toEqual(LOST)
   losing = false
-  const { token } = passing
+  const token = await adopted(store, passing, to)
   expect(await adopt(store, passing, to)).toMatchObject({ outcome: 'granted', token })
   expect(await store.renew([to])).toEqual([{ outcome: 'renewed' }])
   expect(await store.withdraw(to)).toBe('released')
   expect(await adopt(store, passing, to)).toEqual(LOST)
+})
+
+test('adopter whose seals are lost holds nothing yet, and gets a token when it repeats', async () => {
+  world = await startWorld(3)
+  const passing = await exported(world.open())
+  let losing = true
+  const store = world.openPassing((_node, args, send) =>
+    losing && args.includes('s') ? Promise.reject(new Error('no way')) : send(),
+  )
+  const to = claimOf(LOCK)
+  // The votes differ, so one node has the chosen token without a seal.
+  await expect(adopt(store, passing, to)).rejects.toMatchObject({
+    ...NO_ANSWER,
+    message: expect.stringContaining('at the seal') as string,
+  })
+  expect(await adopt(world.open(), passing, claimOf(LOCK))).toEqual(LOST)
+  losing = false
+  const token = await adopted(store, passing, to)
+  expect(await store.renew([to])).toEqual([{ outcome: 'renewed' }])
+  await soon(async () => {
+    for (const index of world.servers.keys()) {
+      const { locks } = await world.node(index).inspect({ lock: LOCK })
+      expect(locks[0]?.holders[0]).toMatchObject({ claimId: to.id, token })
+    }
+  })
+  expect(await store.withdraw(to)).toBe('released')
+})
+
+test('tokens grow from adopter to adopter, for any nodes that each reaches', async () => {
+  world = await startWorld(3)
+  const random = new SeededRandom(11)
+  let passing = await exported(world.open())
+  const first = passing.token
+  for (let round = 0; round < 12; round += 1) {
+    const away = Math.floor(random.next() * 4)
+    const reached = [0, 1, 2].filter((node) => node !== away)
+    const store = world.openPassing(adoptsAt(...reached))
+    const to = claimOf(LOCK)
+    const token = await adopted(store, passing, to)
+    // As an export does: then all nodes vote for the claim with its token.
+    await soon(async () => {
+      expect(await store.renew([to])).toEqual([{ outcome: 'renewed' }])
+      expect(await holders(world, LOCK)).toEqual(all(to))
+    })
+    passing = { from: to, token }
+  }
+  expect(passing.token).toBeGreaterThan(first)
 })
 
 test('lease outlives an adopter that reached a minority and gave up', async () => {
@@ -173,8 +228,7 @@ test('lease outlives an adopter that reached a minority and gave up', async () =
   await failing.withdraw(one)
   // A majority decides the withdrawal, and the node that voted may confirm it later.
   await soon(async () => expect(await holderAt(world, 0, LOCK)).toBeUndefined())
-  const { token } = passing
-  expect(await adopt(store, passing, two)).toMatchObject({ outcome: 'granted', token })
+  await adopted(store, passing, two)
   await soon(async () => {
     expect(await store.renew([two])).toEqual([{ outcome: 'renewed' }])
     expect(await holders(world, LOCK)).toEqual(all(two))
@@ -224,8 +278,7 @@ test('node that came back empty does not keep an adopter from the lease', async 
   const passing = await exported(store)
   await world.servers[0]!.command('FLUSHALL')
   const to = claimOf(LOCK)
-  const { token } = passing
-  expect(await adopt(store, passing, to)).toMatchObject({ outcome: 'granted', token })
+  const token = await adopted(store, passing, to)
   await soon(async () => {
     expect(await store.renew([to])).toEqual([{ outcome: 'renewed' }])
     const { locks } = await world.node(0).inspect({ lock: LOCK })

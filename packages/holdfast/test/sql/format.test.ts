@@ -70,7 +70,7 @@ describe.each(KITS)('on $name', (kit) => {
   })
 
   test('adoption on a schema without that verb asks for the migration, or migrates', async () => {
-    const earlier = schema.replace(/when 'adopt' then [^\n]*\n/g, '')
+    const earlier = schema.replace(/when 'takeOver' then [^\n]*\n/g, '')
     expect(earlier).not.toBe(schema)
     sql(earlier)
     if (noteEarlier !== '') sql(noteEarlier)

@@ -21,9 +21,7 @@ const NOTHING_ELSE = { exclusion: false, tokens: false }
 
 export function judge(plan: Case, outcome: Outcome): Finding[] {
   const { exclusionUntilMs, exclusion, release, tokens, order, liveness } = promisesOf(plan)
-  const { heirs } = outcome
   const history = [...outcome.events, ...outcome.serverHolds.map(truthEvent)]
-  const granted = outcome.events.filter(({ client }) => !heirs.has(client))
   const promised: Promised = {
     exclusion: false,
     tokens: false,
@@ -35,15 +33,15 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     ...exclusionFindings(outcome.events, exclusionUntilMs, false),
     ...checkHistory(history, { promised }),
     // Where two may hold at once, their times do not show the order of their grants.
-    ...checkHistory(granted, { promised: { exclusion: false, tokens } }).filter(
+    ...checkHistory(outcome.events, { promised: { exclusion: false, tokens } }).filter(
       ({ property }) => exclusion || property !== 'grant-order',
     ),
-    ...checkHistory(asOneHolder(outcome), { promised: { ...NOTHING_ELSE, counter: tokens } }),
+    ...checkHistory(outcome.events, { promised: { ...NOTHING_ELSE, counter: tokens } }),
     ...overtakings(outcome, order),
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
     ...(liveness ? outcome.leftOver.map(leftOver) : []),
-    ...tokenFindings(granted, outcome.tokenLogs),
+    ...tokenFindings(outcome.events, outcome.tokenLogs),
     ...outcome.breaches.filter(({ property }) => exclusion || !NEEDS_EXCLUSION.has(property)),
   ]
 }
@@ -59,14 +57,6 @@ export function exclusionFindings(
     untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
   return checkHistory(before, {
     promised: { exclusion: true, tokens: tokens && untilMs < Infinity },
-  })
-}
-
-/** To the protected resource a lease and the one that adopted it are the same. */
-function asOneHolder({ events, heirs }: Outcome): HistoryEvent[] {
-  return events.map((event) => {
-    const exporter = heirs.get(event.client)
-    return exporter ? { ...event, client: exporter.actor, pid: exporter.pid } : event
   })
 }
 

@@ -35,6 +35,24 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     store: 'redis',
   },
   {
+    name: 'adoption-keeps-token',
+    breaks: 'An adopter gets a larger token, so that resources refuse the exporter',
+    edits: [inRule('token: detached ? token : nextToken(state, step),', 'token,')],
+    store: 'redis',
+  },
+  {
+    name: 'adoption-forgets-token',
+    breaks: 'The token of an adopter counts as the last one of the lock',
+    edits: [
+      inRule(
+        'token: detached ? token : nextToken(state, step),',
+        'token: detached ? token : token + 1,',
+      ),
+      inRule('state.lastToken = Math.max(state.lastToken, heir.token);', ''),
+    ],
+    store: 'redis',
+  },
+  {
     name: 'withdrawn-adopter-granted',
     breaks: 'An adopter that has withdrawn its claim is refused, also while the lease still lasts',
     edits: [inRule('if (!hasToken || hasTombstone(state, to.id, step))', 'if (!hasToken)')],
@@ -59,8 +77,8 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/adopt/export-and-adopt.js',
-        find: 'grantOf(result, to, { sentMs, offsetMs }, renews);',
-        replace: 'grantOf(result, to, { sentMs: runtime.clock.monotonicMs(), offsetMs }, renews);',
+        find: 'grantOf(result, to, { sentMs, offsetMs }, renews, ',
+        replace: 'grantOf(result, to, { sentMs: runtime.clock.monotonicMs(), offsetMs }, renews, ',
       },
     ],
     store: 'redis',
@@ -93,6 +111,23 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
       },
     ],
     masked: 'an invariant ends the step before a promise is broken, and a tombstone refuses',
+    store: 'redlock',
+  },
+  {
+    name: 'redlock-adopter-unsealed',
+    breaks: 'More than half of the servers seal the token of an adopter',
+    edits: [
+      inRedlock(
+        'claim-vote.js',
+        ': await this.#seal();',
+        ': { token: this.#votes.flatMap(({ lastToken }) => lastToken ?? []).sort().at(-1) };',
+      ),
+      inRedlock(
+        'vote-count.js',
+        "vote.state.is === 'voted' && vote.hasSealed(token)",
+        "vote.state.is === 'voted'",
+      ),
+    ],
     store: 'redlock',
   },
   {
@@ -150,7 +185,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedlock(
         'claim-vote.js',
-        'for (const vote of this.#votes)\n                vote.withdrawLater(this.claim);',
+        'for (const vote of this.#votes)\n            vote.withdrawLater(this.claim);',
         '',
       ),
     ],

@@ -33,8 +33,8 @@ function attempt(space: Keyspace, { key, id, terms, channel }: BatchItem): strin
       space.truth.refused(id)
       return notYet('b', answer.holderRemainingMs)
     }
-    const { token, tokens } = answer
-    space.truth.reserved(id, tokens)
+    const { token } = answer
+    space.truth.reserved(id, answer)
     space.tokens.note('vote', claim.lock, id, token)
     if (wasIdle && claim.weight === claim.capacity) return `n${token}`
     return grantedLine(answer)
@@ -86,7 +86,8 @@ function seal(space: Keyspace, { key, id, terms }: BatchItem): string {
   const { state, step } = space.begin(key)
   space.rule.expireAndPromote(state, step)
   const holder = state.holders.get(id)
-  if (!holder || holder.stolen) return 'absent'
+  if (!holder) return 'l'
+  if (holder.stolen) return `s ${stealReasonText(holder.stealReason)}`
   const token = terms[0] as number
   if (token > state.lastToken) raiseToken(state, id, token)
   else if (token !== holder.token) return `behind ${state.lastToken}`

@@ -12,6 +12,8 @@ export interface Keyspace {
   readonly tokens: TokenLog
   /** Where each waiter listens: it is kept with the waiter. */
   readonly channels: Map<string, string>
+  /** The claim whose lease each adopter took. */
+  readonly predecessors: Map<string, string>
   tombstones(key: string): CommonTombstones
   begin(key: string): { readonly state: LockState; readonly step: RuleStep }
   publish(channel: string, text: string): void
@@ -31,7 +33,7 @@ export function collectWakes(
   asking: string | undefined,
 ): void {
   for (const { id, token, tokens, ttlMs } of space.begin(key).step.promoted.splice(0)) {
-    space.truth.reserved(id, tokens)
+    space.truth.reserved(id, { token: BigInt(token), tokens })
     if (id === asking) continue
     const channel = space.channels.get(id) ?? ''
     const lines = wakes.get(channel) ?? []

@@ -70,7 +70,7 @@ export function steal(
 
 /** Decides as `scripts/parts/adopt.lua` does. */
 export function adopt(space: Keyspace, key: string, words: readonly string[]): string {
-  const [fromId = '', fromTtlMs, token = '', toId = '', ttlMs, owner = ''] = words
+  const [fromId = '', fromTtlMs, token = '', toId = '', ttlMs, owner = '', detaches] = words
   const { state, step } = space.begin(key)
   const lock = lockOf(key)
   const { kind, capacity } = state
@@ -79,21 +79,22 @@ export function adopt(space: Keyspace, key: string, words: readonly string[]): s
     ...{ lock, id: toId, kind, capacity, weight: 1 },
     ...{ ttlMs: Number(ttlMs), heartbeatMs: Number(ttlMs), owner: JSON.parse(owner) as Owner },
   }
-  const adoption = { from, token: BigInt(token), to, detached: false }
+  const adoption = { from, token: BigInt(token), to, detached: detaches === '1' }
   const answer = space.rule.adopt(state, adoption, step)
   publishPromoted(space, key)
   if (answer.outcome === 'lost') {
     if (answer.reason === 'stolen') return `s ${stealReasonText(answer.stealReason)}`
-    const holders = [...state.holders.values()]
     const isAdopted =
-      !state.holders.has(fromId) && holders.some((holder) => holder.token === Number(token))
+      !state.holders.has(fromId) &&
+      [...state.holders.keys()].some((id) => space.predecessors.get(id) === fromId)
     return isAdopted ? 'a' : 'l'
   }
   if (!answer.alreadyGranted) {
     space.truth.withdrawn(from)
     space.tombstones(key).note(fromId, true, state)
-    // The token of the lease was sealed here, and now belongs to the new claim.
-    space.tokens.note('seal', lock, toId, answer.token)
+    space.predecessors.set(toId, fromId)
+    // A token that was sealed here belongs to the detached claim now. An adopter gets a vote.
+    space.tokens.note(adoption.detached ? 'seal' : 'vote', lock, toId, answer.token)
   }
   return grantedLine(answer)
 }
@@ -133,7 +134,7 @@ function holderWords({
     claimId,
     JSON.stringify(owner),
     weight,
-    token,
+    token ?? '',
     heldMs,
     remainingMs,
     Number(stolen),

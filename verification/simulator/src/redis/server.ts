@@ -26,6 +26,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   readonly rule: Runtime['rule']
   readonly tokens = new TokenLog()
   readonly channels = new Map<string, string>()
+  readonly predecessors = new Map<string, string>()
   life = 0
   readonly #runtime: Runtime
   readonly #clock: MachineClock

@@ -75,7 +75,7 @@ export class RemoteStore implements Store {
     const { truth } = this.#server
     return this.#call('attempt', [lock], (store) => {
       const answer = now(store.attempt(claim, options))
-      if (answer.outcome === 'granted') truth.reserved(id, answer.tokens)
+      if (answer.outcome === 'granted') truth.reserved(id, answer)
       else if (answer.outcome === 'busy') truth.refused(id)
       return answer
     })
@@ -110,7 +110,7 @@ export class RemoteStore implements Store {
     const { id } = claim
     const ready = this.#call('watch', [], () =>
       this.#server.subscribe(claim, (grant) => {
-        if (grant) this.#server.truth.reserved(id, grant.tokens)
+        if (grant) this.#server.truth.reserved(id, grant)
         const { swellsWakes } = this.#link.conditions
         this.#link.wake(() => {
           this.#process.receive(() => {

@@ -11,7 +11,7 @@ export interface ServerHold {
   readonly lock: string
   readonly claimId: string
   readonly clientId: string
-  readonly token: bigint | undefined
+  token: bigint | undefined
   /** How many tokens the grant reserved, from `token` on. */
   tokens: number
   readonly weight: number
@@ -20,6 +20,12 @@ export interface ServerHold {
   endMs: number
   /** How it ended, if it did. */
   ended: 'no' | 'withdrawn' | 'expired' | 'forgotten'
+}
+
+/** The tokens that a grant reserved. */
+interface Block {
+  readonly token: bigint
+  readonly tokens: number
 }
 
 /** What the store as a whole held. */
@@ -48,7 +54,7 @@ export class Truth implements HeldTruth {
   /** When the last withdrawal of each claim arrived. */
   readonly #withdrawnMs = new Map<string, number>()
   readonly #refused = new Set<string>()
-  readonly #tokens = new Map<string, number>()
+  readonly #tokens = new Map<string, Block>()
   readonly #current = new Map<string, Map<string, ServerHold>>()
 
   constructor(agenda: Agenda, clock: MachineClock) {
@@ -73,9 +79,9 @@ export class Truth implements HeldTruth {
     for (const holder of holders) this.#update(lock, known, holder)
   }
 
-  /** A grant reserved this many tokens, which `inspect` does not show. */
-  reserved(claimId: string, tokens: number): void {
-    this.#tokens.set(claimId, tokens)
+  /** A grant reserved these tokens, of which `inspect` shows no more than one. */
+  reserved(claimId: string, { token, tokens }: Block): void {
+    this.#tokens.set(claimId, { token, tokens })
   }
 
   /** A claim was withdrawn: for its TTL it must not be granted. */
@@ -133,13 +139,16 @@ export class Truth implements HeldTruth {
 
   #update(lock: string, known: Map<string, ServerHold>, holder: HolderInfo): void {
     const endMs = this.#clock.trueMs(this.#clock.monotonicMs() + holder.remainingMs)
-    const { claimId, owner, token, weight } = holder
-    const tokens = this.#tokens.get(claimId) ?? 1
+    const { claimId, owner, weight } = holder
+    const block = this.#tokens.get(claimId)
+    const token = holder.token ?? block?.token
+    const tokens = block?.tokens ?? 1
     const before = known.get(claimId)
     // A hold that ended unseen, and was granted again, is another hold.
     if (before && before.endMs < this.#agenda.nowMs - ROUNDING_MS) this.#end(known, before)
     else if (before) {
       before.endMs = endMs
+      before.token ??= token
       before.tokens = tokens
       return
     }

@@ -11,7 +11,7 @@ export async function adoptLease(
   { workMs }: Heir,
   circumstances: Circumstances,
 ): Promise<void> {
-  const { handle, operation, owner } = exported
+  const { handle, operation } = exported
   const target = environment.target(operation)
   const actor = new Actor(name, environment)
   const work = async (belief: Belief): Promise<void> => {
@@ -22,7 +22,7 @@ export async function adoptLease(
     await actor.increment(belief)
   }
   const act = (): Promise<void> =>
-    actor.hold({ target, how: 'adopt', handle, owner, waitMs: Infinity, work })
+    actor.hold({ target, how: 'adopt', handle, waitMs: Infinity, work })
   let isBegun = false
   await actor.run(() => {
     if (isBegun) return undefined
@@ -31,7 +31,7 @@ export async function adoptLease(
   })
 }
 
-/** One adoption of each lease, with its token. */
+/** One adoption of each lease, with a larger token. */
 function checkAdoption(
   { key, lease }: Belief,
   name: string,
@@ -44,6 +44,6 @@ function checkAdoption(
   exported.adoptions += 1
   if (exported.adoptions > 1)
     breach('adopted-twice', `${name} adopted a lease that was adopted before.`)
-  if (lease.token !== token)
+  if (lease.token <= token)
     breach('adopted-token', `${name} adopted ${token} and got ${lease.token}.`)
 }

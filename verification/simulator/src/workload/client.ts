@@ -7,6 +7,7 @@ import {
   Belief,
   EXPECTED_CODES,
   exportLease,
+  incrementLate,
   Targets,
   type Claimed,
   type Dice,
@@ -112,8 +113,8 @@ export class Client implements Environment {
     return this.locks.steal(lock)
   }
 
-  believe(actor: string, lease: Lease, claimed: Claimed, owner?: string): Belief {
-    const belief = new Belief(actor, lease, claimed, this.#instruments(actor), owner)
+  believe(actor: string, lease: Lease, claimed: Claimed): Belief {
+    const belief = new Belief(actor, lease, claimed, this.#instruments(actor))
     belief.begin()
     this.#options.claimants.served(actor, lease.claimId, lease.token)
     this.#beliefs.add(belief)
@@ -154,16 +155,15 @@ export class Client implements Environment {
   }
 
   async handOver(belief: Belief, operation: Operation): Promise<boolean> {
-    const { actor, key, lease, owner, isExclusive } = belief
+    const { actor, key, lease, isExclusive } = belief
     const handle = await exportLease(this, belief)
     if (handle === undefined) return false
     if (lease.held) this.#breach('exported', key, `${actor} still holds what it has exported.`)
-    const pid = this.process.pid
-    const { token } = lease
     // A writer may have become a reader.
     const passed = { ...operation, write: isExclusive }
-    const exported = { operation: passed, handle, token, actor, pid, owner, adoptions: 0 }
+    const exported = { operation: passed, handle, token: lease.token, adoptions: 0 }
     this.#options.handOvers.offer(exported)
+    await incrementLate(this, belief, operation.heirs)
     return true
   }
 

@@ -1,6 +1,6 @@
 /**
  * Exported leases on their way to the callers that adopt them, and what is promised for these: one
- * adoption of each, with the token of the lease.
+ * adoption of each, with a larger token.
  */
 import type { Heir, Operation } from '@holdfast/workload'
 import type { Agenda } from '../world/agenda.js'
@@ -10,10 +10,6 @@ export interface Exported {
   readonly operation: Operation
   readonly handle: string
   readonly token: bigint
-  /** Its actor and process, and the name that the protected resource knows. */
-  readonly actor: string
-  readonly pid: number
-  readonly owner: string
   /** How often it was adopted. */
   adoptions: number
 }

@@ -25,11 +25,11 @@ export class Adopters {
   }
 
   async #adopt({ name, exported, workMs }: Extract<ToClient, { ask: 'adopt' }>): Promise<void> {
-    const { choice, handle, owner, token } = exported
+    const { choice, handle, token } = exported
     const actor = new Actor(name, this.#site)
     const work = async (belief: Belief): Promise<void> => {
       const { key, lease } = belief
-      if (String(lease.token) !== token) {
+      if (lease.token <= BigInt(token)) {
         const message = `${name} adopted the token ${token}, and got ${lease.token}.`
         this.#log.breach({ property: 'tokens', key, message })
       }
@@ -39,7 +39,7 @@ export class Adopters {
     }
     const act = (): Promise<void> => {
       const target = this.#site.target(choice)
-      return actor.hold({ target, how: 'adopt', handle, owner, waitMs: Infinity, work })
+      return actor.hold({ target, how: 'adopt', handle, waitMs: Infinity, work })
     }
     let isBegun = false
     await actor.run(() => {

@@ -7,6 +7,7 @@ import {
   Belief,
   EXPECTED_CODES,
   exportLease,
+  incrementLate,
   targetOf,
   Targets,
   type Claimed,
@@ -117,8 +118,8 @@ export class Site implements Environment {
     return this.locks.steal(lock)
   }
 
-  believe(actor: string, lease: Lease, claimed: Claimed, owner?: string): Belief {
-    const belief = new Belief(actor, lease, claimed, this.#instruments(actor), owner)
+  believe(actor: string, lease: Lease, claimed: Claimed): Belief {
+    const belief = new Belief(actor, lease, claimed, this.#instruments(actor))
     this.leases += 1
     belief.begin()
     this.#holdings.set(belief, {
@@ -139,7 +140,7 @@ export class Site implements Environment {
   waitEnded(): void {}
 
   async handOver(belief: Belief, operation: Operation): Promise<boolean> {
-    const { actor, key, lease, owner, isExclusive } = belief
+    const { actor, key, lease, isExclusive } = belief
     const handle = await exportLease(this, belief)
     if (handle === undefined) return false
     if (lease.held)
@@ -149,7 +150,8 @@ export class Site implements Environment {
     const id = `${actor}@${process.pid}#${this.#exports}`
     // A writer may have become a reader.
     const choice = { lock, weight, renew, write: isExclusive }
-    this.whenExported({ id, choice, handle, token: String(lease.token), owner }, operation.heirs)
+    this.whenExported({ id, choice, handle, token: String(lease.token) }, operation.heirs)
+    await incrementLate(this, belief, operation.heirs)
     return true
   }
 

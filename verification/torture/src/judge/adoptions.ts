@@ -8,27 +8,20 @@ import type { Adoptions, Finding } from './judgement.js'
 interface Origin {
   /** The exported lease. */
   readonly id: string
-  readonly client: string
   readonly pid: number
 }
 
 function originOf({ client }: HistoryEvent): Origin | undefined {
-  const [, id, actor, pid] = /\.heir\d+\/((.+)@(\d+)#\d+)$/.exec(client) ?? []
-  if (id === undefined || actor === undefined) return undefined
-  return { id, client: actor, pid: Number(pid) }
+  const [, id, pid] = /\.heir\d+\/(.+@(\d+)#\d+)$/.exec(client) ?? []
+  return id === undefined ? undefined : { id, pid: Number(pid) }
 }
 
-/** An adopted lease keeps its token, so that tokens are judged without it. */
-export function withoutHeirs(events: readonly HistoryEvent[]): HistoryEvent[] {
-  return events.filter((event) => !originOf(event))
-}
-
-/** To the protected resource a lease and the one that adopted it are the same. */
-export function asOneHolder(events: readonly HistoryEvent[]): HistoryEvent[] {
-  return events.map((event) => {
-    const origin = originOf(event)
-    return origin ? { ...event, client: origin.client, pid: origin.pid } : event
-  })
+/**
+ * Leaves out adopters of shared leases. On etcd their tokens lie between those of other holders,
+ * and no resource compares them.
+ */
+export function withoutSharedHeirs(events: readonly HistoryEvent[]): HistoryEvent[] {
+  return events.filter((event) => event.mode !== 'shared' || !originOf(event))
 }
 
 /** A handle is adopted once. */

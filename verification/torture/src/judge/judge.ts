@@ -18,12 +18,12 @@ import { STORES } from '../stores.js'
 import { renewedAfterLoss } from './renewed-after-loss.js'
 import type { Finding, Judgement, Verdict } from './judgement.js'
 import { announcementsOf } from './announcements.js'
-import { adoptedTwice, asOneHolder, countAdoptions, withoutHeirs } from './adoptions.js'
+import { adoptedTwice, countAdoptions, withoutSharedHeirs } from './adoptions.js'
 import { overtakenWrites } from './overtaken-writes.js'
 
 /** What a checker is asked for; what of it was promised is decided afterwards. */
 const ALL = { exclusion: true, held: true, release: true } as const
-const NOTHING_ELSE = { exclusion: false, tokens: false } as const
+const NOTHING_ELSE = { exclusion: false } as const
 
 /** What the checkers call a violation, and which promise it breaks. */
 const PROPERTY_OF: Readonly<Record<string, Property>> = {
@@ -89,16 +89,14 @@ export function judge(
   }
 }
 
-/** What the published checkers find. An adopted lease has the token of its exporter. */
+/** What the published checkers find. */
 function checked(
   events: readonly HistoryEvent[],
   liveness: NonNullable<Promised['liveness']>,
 ): Omit<Finding, 'promised'>[] {
-  const leases = { ...ALL, tokens: false, liveness }
   return [
-    ...checkHistory(events, { promised: leases }),
-    ...checkHistory(withoutHeirs(events), { promised: { ...NOTHING_ELSE, tokens: true } }),
-    ...checkHistory(asOneHolder(events), { promised: { ...NOTHING_ELSE, counter: true } }),
+    ...checkHistory(events, { promised: { ...ALL, tokens: false, counter: true, liveness } }),
+    ...checkHistory(withoutSharedHeirs(events), { promised: { ...NOTHING_ELSE, tokens: true } }),
   ].map(named)
 }
 

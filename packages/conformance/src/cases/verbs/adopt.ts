@@ -38,18 +38,40 @@ async function taken(context: Context, claim = context.claim()): Promise<[Claim,
   return [claim, token]
 }
 
-adopt.test('an adopted lease keeps its token and gets a whole TTL', async (context) => {
+adopt.test('an adopted lease gets a larger token and a whole TTL', async (context) => {
   const [from, token] = await taken(context)
   const to = context.claim()
   const result = await passOn(context.store, { from, token, to, detached: false })
   const granted = expectOutcome(result as never, 'granted')
-  assert.equal(granted.token, token)
+  assert.ok(granted.token > token, `token ${granted.token} came after ${token}`)
   assert.equal(granted.tokens, 1)
   assert.equal(granted.ttlMs, to.ttlMs)
   assert.ok(granted.remainingMs > to.ttlMs / 2, `${granted.remainingMs} ms remain`)
   assert.deepEqual(await context.store.renew([to]), [{ outcome: 'renewed' }])
   assert.equal(await context.withdraw(to), 'released')
-  assert.ok((await context.take(context.claim())).token > token)
+  assert.ok((await context.take(context.claim())).token > granted.token)
+})
+
+adopt.test('a detached lease keeps its token', async (context) => {
+  const [from, token] = await taken(context)
+  const [detached, to] = [context.claim(), context.claim()]
+  const kept = await passOn(context.store, { from, token, to: detached, detached: true })
+  assert.equal(expectOutcome(kept as never, 'granted').token, token)
+  const adopted = await passOn(context.store, { from: detached, token, to, detached: false })
+  assert.ok(expectOutcome(adopted as never, 'granted').token > token)
+})
+
+adopt.test('late copies of an adoption change nothing', async (context) => {
+  const [from, token] = await taken(context)
+  const [to, next] = [context.claim(), context.claim()]
+  const early = { from, token, to, detached: false }
+  const first = expectOutcome((await passOn(context.store, early)) as never, 'granted')
+  await passOn(context.store, { from: to, token: first.token, to: next, detached: false })
+  assert.deepEqual(await passOn(context.store, early), LOST)
+  assert.deepEqual(await context.store.renew([next]), [{ outcome: 'renewed' }])
+  assert.equal(await context.withdraw(next), 'released')
+  assert.deepEqual(await passOn(context.store, early), LOST)
+  await context.take(context.claim())
 })
 
 adopt.test('an adopted claim is refused from then on, and frees nothing', async (context) => {
@@ -80,10 +102,10 @@ adopt.test('of two clients that adopt a lease, the second finds it lost', async 
 adopt.test('an adoption that is repeated returns the same grant', async (context) => {
   const [from, token] = await taken(context)
   const to = context.claim()
-  await passOn(context.store, { from, token, to, detached: false })
+  const first = await passOn(context.store, { from, token, to, detached: false })
   const again = await passOn(context.store, { from, token, to, detached: false })
   const granted = expectOutcome(again as never, 'granted')
-  assert.equal(granted.token, token)
+  assert.equal(granted.token, expectOutcome(first as never, 'granted').token)
   assert.equal(granted.alreadyGranted, true)
 })
 
@@ -93,7 +115,7 @@ adopt.test('a detached lease is adopted by another client', async (context) => {
   await passOn(context.store, { from, token, to: detached, detached: true })
   const other = await context.open()
   const result = await passOn(other, { from: detached, token, to, detached: false })
-  assert.equal(expectOutcome(result as never, 'granted').token, token)
+  assert.ok(expectOutcome(result as never, 'granted').token > token)
   assert.deepEqual(await other.renew([to]), [{ outcome: 'renewed' }])
   assert.equal(await other.withdraw(to), 'released')
 })

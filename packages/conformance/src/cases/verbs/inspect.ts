@@ -52,6 +52,24 @@ inspect.test(
 )
 
 inspect.test(
+  'inspect shows the token of the lease or none, through hand-offs inside a client',
+  async (context) => {
+    const mutex = (await context.locks()).mutex(context.name())
+    const callers = Array.from({ length: 5 }, () => context.later(mutex.acquire()))
+    for (const caller of callers) {
+      const lease = await context.soon(caller)
+      const { token } = lease
+      const info = await context.inspect()
+      const shown = info?.holders[0]?.token
+      if (shown !== undefined) assert.equal(shown, token)
+      if (info?.lastToken !== undefined) assert.ok(info.lastToken >= token)
+      await lease.release()
+    }
+  },
+  { needs: [fencing] },
+)
+
+inspect.test(
   'inspect shows waiters with their owners',
   async (context) => {
     const waiter = context.claim()

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome, tokenOf } from '../../expect.js'
-import { fencing, queue, restart, semaphore, steal, tokenBlocks } from '../../needs.js'
-import type { Store } from 'holdfast/store'
+import { adopt, fencing, queue, restart, semaphore, steal, tokenBlocks } from '../../needs.js'
+import type { Claim, Store } from 'holdfast/store'
 
 export const tokens = new Group('tokens', [fencing])
 
@@ -145,3 +145,48 @@ tokens.test(
   },
   { needs: [tokenBlocks, queue] },
 )
+
+tokens.test(
+  'tokens grow over blocks, detached leases and adoptions, in front of a waiter',
+  async (context) => {
+    const stores = [context.store, await context.open()]
+    const { fair } = context.subject.traits
+    const given: bigint[] = []
+    for (const [round, asked] of [1, 7, 1, 32].entries()) {
+      const store = stores[round % 2] ?? context.store
+      const [first, waiter] = [context.claim(), context.claim()]
+      const result = await store.attempt(first, { enqueue: true, tokens: asked })
+      const block = expectOutcome(result, 'granted')
+      if (fair) await context.queue(waiter)
+      // As after hand-offs inside the process: the last token of the block is in use.
+      const token = tokenOf(block) + BigInt(block.tokens - 1)
+      given.push(...new Set([tokenOf(block), token]))
+      const last = await passAlong(context, stores, { claim: first, token }, given)
+      await context.withdraw(last)
+      if (!fair) continue
+      given.push(tokenOf(await context.granted(waiter, context.slackMs)))
+      await context.withdraw(waiter)
+    }
+    assertGrowing(given)
+  },
+  { needs: [adopt] },
+)
+
+/** Exports and adopts a lease several times. Notes the tokens, and returns the last claim. */
+async function passAlong(
+  context: Context,
+  stores: readonly Store[],
+  lease: { readonly claim: Claim; readonly token: bigint },
+  given: bigint[],
+): Promise<Claim> {
+  let { claim: from, token } = lease
+  for (const [step, detached] of [true, false, false, true, false].entries()) {
+    const to = context.claim()
+    const result = await stores[step % 2]?.adopt?.({ from, token, to, detached })
+    const granted = expectOutcome(result as never, 'granted')
+    if (detached) assert.equal(granted.token, token)
+    else given.push((token = tokenOf(granted)))
+    from = to
+  }
+  return from
+}

@@ -13,7 +13,7 @@ import type {
 } from '../../store/contract.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { StoreContext } from './context.js'
-import { tokenOf, type EntryData } from './entry.js'
+import { firstTokenOf, type EntryData } from './entry.js'
 import type { Entry, ListedEntry, ListedQueue, ServiceSession } from './service.js'
 
 /** How often a change is tried again when the entry changes under it. */
@@ -122,7 +122,7 @@ export class Administration<S extends ServiceSession> {
       waiters: waiters
         .slice(0, shownOf(waiters, waitersUpTo))
         .map((listed) => asWaiter(listed, wallMs)),
-      lastToken: tokenOf((holders.at(-1) ?? last).entry.number),
+      lastToken: lastTokenOf(holders.at(-1) ?? last),
     }
   }
 }
@@ -154,13 +154,17 @@ function leftMs({ data, sessionLeftMs }: ListedEntry): number {
   return Math.min(data.ttlMs, sessionLeftMs ?? Infinity)
 }
 
+function lastTokenOf({ entry, data }: ListedEntry): bigint {
+  return firstTokenOf(entry.number, data) + BigInt((data.tokens ?? 1) - 1)
+}
+
 function asHolder(listed: ListedEntry, wallMs: number): HolderInfo {
   const { entry, data } = listed
   return {
     claimId: entry.id,
     owner: data.owner,
     weight: data.weight,
-    token: tokenOf(entry.number),
+    token: data.tokens === undefined ? firstTokenOf(entry.number, data) : undefined,
     heldMs: Math.max(0, wallMs - (data.grantedMs ?? data.sinceMs)),
     remainingMs: leftMs(listed),
     stolen: data.stolen === true,

@@ -105,7 +105,8 @@ export class QueueEntry<S extends ServiceSession> {
     this.grantedMs = nowMs
     this.grant = {
       token: tokenOf(this.entry.number),
-      tokens: Math.min(this.asked, LARGEST_BLOCK),
+      // Not more than the entry shows: others would take its first token for the lease's.
+      tokens: Math.min(this.asked, this.data.tokens ?? 1, LARGEST_BLOCK),
       ttlMs,
     }
     this.endMs = startMs + ttlMs

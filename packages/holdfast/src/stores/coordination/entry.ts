@@ -31,6 +31,10 @@ export interface EntryData {
   readonly stolenBecause?: string
   /** Exported: it stands on a session of its own, and no client holds it. */
   readonly detached?: true | undefined
+  /** The number of tokens that a grant of it has, where more than one: see `firstTokenOf`. */
+  readonly tokens?: number | undefined
+  /** The place of its token in its block, once it was exported. */
+  readonly tokenPlace?: number | undefined
 }
 
 /**
@@ -44,9 +48,19 @@ export function tokenOf(entryNumber: bigint): bigint {
   return entryNumber << TOKEN_BITS
 }
 
-export function newEntryData(claim: Claim, wallMs: number): EntryData {
+/**
+ * Returns the first token of a grant. An entry that was never exported begins with the first token
+ * of its block. Each adoption takes the next one, so that claims behind it have larger ones.
+ */
+export function firstTokenOf(entryNumber: bigint, { tokenPlace = 0 }: EntryData): bigint {
+  return tokenOf(entryNumber) + BigInt(tokenPlace)
+}
+
+export function newEntryData(claim: Claim, wallMs: number, tokens = 1): EntryData {
   const { kind, capacity, weight, ttlMs, owner } = claim
-  return { format: ENTRY_FORMAT, kind, capacity, weight, ttlMs, owner, sinceMs: Math.round(wallMs) }
+  const sinceMs = Math.round(wallMs)
+  const data = { format: ENTRY_FORMAT, kind, capacity, weight, ttlMs, owner, sinceMs }
+  return tokens === 1 ? data : { ...data, tokens }
 }
 
 export function encodeEntry(data: EntryData): string {

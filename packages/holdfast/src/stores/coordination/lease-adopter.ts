@@ -1,12 +1,15 @@
 /**
  * Adoptions: the entry of a lease gets the id of another claim, and the session on which that claim
- * stands. It keeps its key, its number and its token, so no waiter behind it is overtaken.
+ * stands. It keeps its key and its number, so no waiter behind it is overtaken.
+ *
+ * An adopter gets the next token of the entry's own block: the revision of the change would be
+ * larger than the tokens of claims that wait behind it. The entry notes the place of its token.
  *
  * A detached entry stands on a session of its own, which this client does not keep alive. Any
  * client finds it in the queue by its id. When the outcome of a change is unknown, the session
  * stays: the entry may stand on it already, and the old holder still relies on the entry.
  */
-import { StoreUnavailableError } from '../../errors.js'
+import { StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
 import type {
   Adoption,
   AdoptResult,
@@ -18,7 +21,7 @@ import type {
 import { split } from './administration.js'
 import { QueueEntry } from './claim-records.js'
 import type { StoreContext } from './context.js'
-import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
+import { firstTokenOf, LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
 import { stolenLoss } from './entry-renewer.js'
 import type { ListedEntry, ServiceSession } from './service.js'
 
@@ -27,6 +30,13 @@ const EXPIRED: LostRenewal = { outcome: 'lost', reason: 'expired' }
 const TRIES = 3
 /** The session of a detached entry lives this much longer than its lease. */
 const SPARE_MS = 1000
+
+/** Before its first export an entry does not say which token of its block the lease has. */
+function hasToken(entryNumber: bigint, data: EntryData, token: bigint): boolean {
+  const first = firstTokenOf(entryNumber, data)
+  if (data.tokenPlace !== undefined) return token === first
+  return first <= token && token < first + BigInt(LARGEST_BLOCK)
+}
 
 /** An entry after its change. */
 interface Changed {
@@ -65,7 +75,11 @@ export class LeaseAdopter<S extends ServiceSession> {
     const session = keepsEnd === true ? undefined : await this.#openDetached(ttlMs)
     const isIt = ({ entry, data }: ListedEntry): boolean =>
       entry.id === id && (data.detached === true || keepsEnd === true)
-    const show = (data: EntryData): EntryData => ({ ...data, owner, ...(session && { ttlMs }) })
+    const show = ({ data }: ListedEntry): EntryData => ({
+      ...data,
+      owner,
+      ...(session && { ttlMs }),
+    })
     const changed = await this.#change(lock, id, isIt, show, session)
     if (!('outcome' in changed)) return { outcome: 'renewed' }
     void session?.end().catch(() => undefined)
@@ -82,7 +96,7 @@ export class LeaseAdopter<S extends ServiceSession> {
   }
 
   async #takeOver(adoption: Adoption): Promise<AdoptResult> {
-    const { to, token } = adoption
+    const { to } = adoption
     const { records, sessions, clock } = this.#context
     const record = records.get(to) ?? records.make(to, true)
     const startMs = clock.monotonicMs()
@@ -101,23 +115,25 @@ export class LeaseAdopter<S extends ServiceSession> {
     const queueEntry = new QueueEntry(to, entry, session, data, position)
     queueEntry.version = version
     queueEntry.hold(startMs, to.ttlMs, clock.monotonicMs())
+    const token = firstTokenOf(entry.number, data)
     queueEntry.grant = { token, tokens: 1, ttlMs: to.ttlMs }
     record.inDoubt = false
     record.queueEntry = queueEntry
     return this.#granted(adoption, changed, queueEntry.endMs - clock.monotonicMs())
   }
 
-  #pass({ from, to, token, detached }: Adoption, session: S): Promise<Changed | LostRenewal> {
-    const hasToken = (number: bigint): boolean =>
-      tokenOf(number) <= token && token < tokenOf(number) + BigInt(LARGEST_BLOCK)
+  #pass(adoption: Adoption, session: S): Promise<Changed | LostRenewal> {
+    const { from, to, token, detached } = adoption
     // A repeated request finds what the first one made.
-    const isIt = ({ entry }: ListedEntry): boolean =>
-      (entry.id === from.id || entry.id === to.id) && hasToken(entry.number)
-    const show = (data: EntryData): EntryData => ({
+    const isIt = ({ entry, data }: ListedEntry): boolean =>
+      entry.id === to.id || (entry.id === from.id && hasToken(entry.number, data, token))
+    const show = ({ entry, data }: ListedEntry): EntryData => ({
       ...data,
       owner: to.owner,
       ttlMs: to.ttlMs,
       detached: detached ? true : undefined,
+      tokens: undefined,
+      tokenPlace: entry.id === to.id ? data.tokenPlace : this.#placeFor(adoption, entry.number),
     })
     return this.#change(to.lock, to.id, isIt, show, session)
   }
@@ -127,7 +143,7 @@ export class LeaseAdopter<S extends ServiceSession> {
     lock: string,
     id: string,
     isIt: (listed: ListedEntry) => boolean,
-    show: (data: EntryData) => EntryData,
+    show: (listed: ListedEntry) => EntryData,
     session: S | undefined,
   ): Promise<Changed | LostRenewal> {
     const { service, records } = this.#context
@@ -137,7 +153,7 @@ export class LeaseAdopter<S extends ServiceSession> {
       const holder = split(queues[0]).holders.find(isIt)
       if (!holder) return EXPIRED
       if (holder.data.stolen === true) return stolenLoss(holder.data.stolenBecause)
-      const data = show(holder.data)
+      const data = show(holder)
       const version = await service.amend({ ...holder.entry, id }, data, holder.version, session)
       if (version === undefined) continue
       // The session is the entry's alone: nothing stands on it any more. It ends by itself as well.
@@ -148,8 +164,24 @@ export class LeaseAdopter<S extends ServiceSession> {
     throw this.#changedMeanwhile(lock)
   }
 
-  #granted({ to, token }: Adoption, { holder }: Changed, remainingMs: number): AdoptResult {
+  /**
+   * Returns the place of the token in the block of the entry.
+   * @throws UnsupportedLockError when the block has no larger token.
+   */
+  #placeFor({ token, detached, to }: Adoption, entryNumber: bigint): number {
+    const place = Number(token - tokenOf(entryNumber)) + (detached ? 0 : 1)
+    if (place < LARGEST_BLOCK) return place
+    const { name } = this.#context
+    throw new UnsupportedLockError(
+      `The ${name} store has no larger token for another adoption of the lease on "${to.lock}": all ${LARGEST_BLOCK} are used. ` +
+        'Release the lease, and acquire the lock again.',
+      { lock: to.lock, store: name },
+    )
+  }
+
+  #granted({ to }: Adoption, { holder, data }: Changed, remainingMs: number): AdoptResult {
     const alreadyGranted = holder.entry.id === to.id
+    const token = firstTokenOf(holder.entry.number, data)
     return { outcome: 'granted', alreadyGranted, token, tokens: 1, ttlMs: to.ttlMs, remainingMs }
   }
 

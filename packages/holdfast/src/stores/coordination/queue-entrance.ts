@@ -74,7 +74,7 @@ export class QueueEntrance<S extends ServiceSession> {
     // Given up while the session was being opened: an entry now would come after its own
     // withdrawal.
     if (record.withdrawn) return { outcome: 'withdrawn' }
-    const data = newEntryData(claim, this.#context.clock.wallMs())
+    const data = newEntryData(claim, this.#context.clock.wallMs(), options.tokens)
     const made = { claim, options, data, holder, waiter, startMs }
     const { assured, result, session } = await this.#request(record, made)
     if (result.outcome !== 'entered') {

@@ -74,13 +74,28 @@ export class QueueWaiter<S extends ServiceSession> {
     if (!queueEntry.grant && !mayGo(claim, reading)) {
       queueEntry.waitingMs = startMs
       queueEntry.asked = options.tokens
-      const { data } = queueEntry
-      if (!sameOwner(data.owner, claim.owner))
-        this.#show(queueEntry, { ...data, owner: claim.owner })
-      if (queueEntry.wake) this.#follow(record, queueEntry)
-      return STILL_WAITING
+      await this.#showTerms(queueEntry, claim, options)
+      if (record.withdrawn) return { outcome: 'withdrawn' }
+      // A wake-up may have been quicker than the write.
+      if (!queueEntry.grant) {
+        if (queueEntry.wake) this.#follow(record, queueEntry)
+        return STILL_WAITING
+      }
     }
     return this.#existing(queueEntry)
+  }
+
+  /** Waits for the write only where the grant will have another number of tokens. */
+  #showTerms(
+    queueEntry: QueueEntry<S>,
+    { owner }: Claim,
+    { tokens: count }: AttemptOptions,
+  ): Promise<void> | undefined {
+    const { data } = queueEntry
+    const tokens = count === 1 ? undefined : count
+    if (data.tokens !== tokens) return this.#show(queueEntry, { ...data, owner, tokens })
+    if (!sameOwner(data.owner, owner)) void this.#show(queueEntry, { ...data, owner })
+    return undefined
   }
 
   #read({ entry, seen }: QueueEntry<S>, claim: Claim): Promise<EntryReading | Waits> {
@@ -114,7 +129,7 @@ export class QueueWaiter<S extends ServiceSession> {
     )
     // The one behind it may fit beside it, and watches it.
     if (claim.kind === 'semaphore')
-      this.#show(queueEntry, { ...data, grantedMs: Math.round(clock.wallMs()) })
+      void this.#show(queueEntry, { ...data, grantedMs: Math.round(clock.wallMs()) })
     return grant
   }
 
@@ -122,8 +137,8 @@ export class QueueWaiter<S extends ServiceSession> {
    * Writes what others are to see of it. If that fails, a heartbeat of theirs or the next one of
    * its own makes up for it.
    */
-  #show(queueEntry: QueueEntry<S>, data: EntryData): void {
-    this.#context.service.amend(queueEntry.entry, data, queueEntry.version).then(
+  #show(queueEntry: QueueEntry<S>, data: EntryData): Promise<void> {
+    return this.#context.service.amend(queueEntry.entry, data, queueEntry.version).then(
       (version) => queueEntry.wrote(version, data),
       () => undefined,
     )

@@ -114,10 +114,12 @@ export function readWithdrawal(line: string): WithdrawOutcome {
 }
 
 export function readSeal(line: string): SealResult {
-  if (line === 'sealed' || line === 'absent') return { outcome: line }
+  if (line === 'sealed') return { outcome: 'sealed' }
   const lastToken = /^behind (\d+)$/.exec(line)?.[1]
-  if (lastToken === undefined) throw strange(line)
-  return { outcome: 'behind', lastToken: BigInt(lastToken) }
+  if (lastToken !== undefined) return { outcome: 'behind', lastToken: BigInt(lastToken) }
+  const result = readRenewal(line)
+  if (result.outcome === 'lost') return result
+  throw strange(line)
 }
 
 /**
@@ -160,7 +162,7 @@ function readHolder(reply: unknown): HolderInfo {
     claimId: claimId as string,
     owner: parseOwner(owner),
     weight: Number(weight),
-    token: BigInt(token as string),
+    token: token === '' ? undefined : BigInt(token as string),
     heldMs: Number(heldMs),
     remainingMs: Number(remainingMs),
     stolen: stolen === '1',

@@ -285,14 +285,14 @@ export class RedisStore implements Store {
     return this.#adopt(adoption)
   }
 
-  async #adopt({ from, token, to }: Adoption): Promise<AdoptResult | AdoptedByAnother> {
+  async #adopt({ from, token, to, detached }: Adoption): Promise<AdoptResult | AdoptedByAnother> {
     const { breaks } = this.#deployment
     // Until the answer, a withdrawal of the new claim has to refuse a request that comes late.
     this.#inbox.attemptSent(to.id)
     try {
       const words = [from.id, String(from.ttlMs), String(token), to.id, String(to.ttlMs)]
-      const reply = await this.#admin.call(to.lock, 'adopt', ...words, JSON.stringify(to.owner))
-      return readAdoption(textOf(reply), to)
+      words.push(JSON.stringify(to.owner), detached ? '1' : '0')
+      return readAdoption(textOf(await this.#admin.call(to.lock, 'adopt', ...words)), to)
     } catch (error) {
       this.#lateRequests.add(to)
       throw error

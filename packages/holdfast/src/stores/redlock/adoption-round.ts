@@ -109,7 +109,7 @@ export class AdoptionRound {
 
   /** In this try or an earlier one. */
   get #hasTakenAny(): boolean {
-    return this.#votes.some((vote) => vote.hasSealed(this.#adoption.token))
+    return this.#votes.some(({ hasVoted }) => hasVoted)
   }
 }
 

@@ -3,7 +3,7 @@
  * refusal the caller gets.
  */
 import { LockUsageError, type LockError } from '../../errors.js'
-import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
+import type { AttemptResult, Claim, Granted, LostRenewal } from '../../store/contract.js'
 import { clocksApart, noAnswer, noMajority, tooLate } from './errors.js'
 import type { NodeVoteState } from './node-vote.js'
 import { majorityOf, reachedBy } from './quorum.js'
@@ -89,20 +89,41 @@ function isWrongUse(error: LockError): boolean {
 }
 
 /** A majority voted, and there is no grant all the same. */
-function sealRefusalOf(
-  states: States,
-  { claim: { lock, ttlMs }, elapsedMs, token, timedOutMs, maxClockDifferenceMs }: FailedTry,
-): Exclude<AttemptResult, Granted> {
-  if (token !== undefined) throw tooLate('granted', lock, ttlMs, elapsedMs)
-  const quorum = majorityOf(states.length)
-  if (chooseToken(tokensOf(states), quorum, maxClockDifferenceMs) === undefined) {
-    const byNode = states.map((state) => (state.is === 'voted' ? state.token : undefined))
-    throw clocksApart(lock, byNode, maxClockDifferenceMs)
-  }
-  const failures = failuresOf(states, timedOutMs)
-  if (failures.size > 0) throw noMajority('the seal', states.length, failures, lock)
+function sealRefusalOf(states: States, failed: FailedTry): Exclude<AttemptResult, Granted> {
+  const { lock, ttlMs } = failed.claim
+  if (failed.token !== undefined) throw tooLate('granted', lock, ttlMs, failed.elapsedMs)
+  const failure = sealFailureOf(states, failed)
+  if (failure) throw failure
   // Other readers chose larger tokens each time. The caller tries again.
   return { outcome: 'busy', holderRemainingMs: undefined }
+}
+
+/** Returns the loss of a claim whose votes have ended at too many nodes for a majority. */
+export function lossOf(states: States): LostRenewal | undefined {
+  const losses = states.flatMap((state) => (state.is === 'busy' && state.loss ? [state.loss] : []))
+  if (losses.length <= states.length - majorityOf(states.length)) return undefined
+  return losses.find(({ reason }) => reason === 'stolen') ?? losses[0]
+}
+
+/** Returns why no majority sealed a token. Undefined where another try may choose a larger one. */
+export function sealFailureOf(
+  states: States,
+  {
+    claim: { lock },
+    timedOutMs,
+    maxClockDifferenceMs,
+  }: Pick<FailedTry, 'claim' | 'timedOutMs' | 'maxClockDifferenceMs'>,
+): LockError | undefined {
+  const quorum = majorityOf(states.length)
+  const votes = tokensOf(states)
+  const isLeft = votes.length >= quorum
+  if (isLeft && chooseToken(votes, quorum, maxClockDifferenceMs) === undefined) {
+    const byNode = states.map((state) => (state.is === 'voted' ? state.token : undefined))
+    return clocksApart(lock, byNode, maxClockDifferenceMs)
+  }
+  const failures = failuresOf(states, timedOutMs)
+  if (isLeft && failures.size === 0) return undefined
+  return noMajority('the seal', states.length, failures, lock)
 }
 
 /** Returns when a majority of the nodes could be free, as far as they say. */

@@ -10,17 +10,24 @@
  * on the monotonic clock, and with tokens (`token-seal.ts`).
  */
 import { settlesWithin } from '../../clock/settles-within.js'
-import { LockUsageError } from '../../errors.js'
-import type { Adoption, AdoptResult, AttemptResult, Claim, Granted } from '../../store/contract.js'
+import { LockUsageError, type LockError } from '../../errors.js'
+import type {
+  Adoption,
+  AdoptResult,
+  AttemptResult,
+  Claim,
+  Granted,
+  LostRenewal,
+} from '../../store/contract.js'
 import { AdoptionRound, LOST } from './adoption-round.js'
-import { tooLate } from './errors.js'
+import { noMajority, tooLate } from './errors.js'
 import { inspectLock } from './inspect.js'
 import { quorumOf, type Panel } from './node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'
-import { isWithdrawn, refusalOf } from './attempt-outcome.js'
+import { isWithdrawn, lossOf, refusalOf, sealFailureOf } from './attempt-outcome.js'
 import { driftMs } from './quorum.js'
 import { countVotes, hasLapsed } from './vote-count.js'
-import { VoteRound } from './vote-round.js'
+import { VoteRound, type RoundResult } from './vote-round.js'
 
 /** How many tries one attempt makes when votes are split. After that the caller tries again. */
 const ROUNDS = 8
@@ -142,22 +149,58 @@ export class ClaimVote {
   }
 
   async #adopt(adoption: Adoption): Promise<AdoptResult> {
-    const { kind, lock, ttlMs, weight } = this.claim
+    const { kind, weight } = this.claim
     const startMs = this.#panel.clock.monotonicMs()
     const round = new AdoptionRound(adoption, this.#votes, this.#panel)
     const loss = await round.run()
-    if (loss || this.#withdrawn) {
-      this.withdraw()
-      for (const vote of this.#votes) vote.withdrawLater(this.claim)
-      return loss ?? LOST
-    }
-    const granted = this.#grant(startMs, adoption.token)
-    const elapsedMs = this.#panel.clock.monotonicMs() - startMs
-    if (!granted) throw tooLate('passed on', lock, ttlMs, elapsedMs)
+    if (loss || this.#withdrawn) return this.#refuse(loss ?? LOST)
+    // A detached lease keeps its token, which all these nodes have. An adopter gets a larger one.
+    const { token, timedOutMs } = adoption.detached
+      ? { token: adoption.token, timedOutMs: undefined }
+      : await this.#seal()
+    const ended = this.#withdrawn ? LOST : lossOf(this.#states)
+    if (ended) return this.#refuse(ended)
+    const granted = this.#grant(startMs, token)
+    if (!granted) throw this.#notPassedOn(startMs, token, timedOutMs)
     round.withdrawOld()
     // A reader may have been a writer, and a node may have missed the downgrade.
     if (kind === 'readWriteLock' && weight === 1) this.downgraded(new Set(this.#votes.keys()))
     return granted
+  }
+
+  /** An adopter that is refused returns what it has taken. */
+  #refuse(loss: LostRenewal): LostRenewal {
+    this.withdraw()
+    for (const vote of this.#votes) vote.withdrawLater(this.claim)
+    return loss
+  }
+
+  /** The nodes that have voted seal a token. */
+  async #seal(): Promise<RoundResult> {
+    const round = new VoteRound(this.claim, this.#votes, this.#panel, this.token)
+    this.#round = round
+    const result = await round.seal()
+    this.#round = undefined
+    return result
+  }
+
+  /** A majority passed the lease on, and its token was not sealed, or too late. */
+  #notPassedOn(
+    startMs: number,
+    token: bigint | undefined,
+    timedOutMs: number | undefined,
+  ): LockError {
+    const { claim } = this
+    const { lock, ttlMs } = claim
+    const { clock, nodes, maxClockDifferenceMs } = this.#panel
+    const elapsedMs = clock.monotonicMs() - startMs
+    // The nodes seal nothing for a lease that has ended there.
+    const isOver = elapsedMs >= ttlMs - driftMs(ttlMs)
+    if (token !== undefined || isOver) return tooLate('passed on', lock, ttlMs, elapsedMs)
+    return (
+      sealFailureOf(this.#states, { claim, timedOutMs, maxClockDifferenceMs }) ??
+      noMajority('the seal', nodes.length, new Map(), lock)
+    )
   }
 
   async #attempt(claim: Claim): Promise<AttemptResult> {
@@ -272,7 +315,8 @@ export class ClaimVote {
     // does an adoption that fails.
     if (!this.#held && !this.#withdrawn && !this.#adopts) this.#tidy(vote)
     // The vote of an earlier try is gone from there now, and nothing can overtake the next request.
-    if (this.#round && !this.#withdrawn && vote.state.is === 'idle') vote.ask(this.claim)
+    const asks = this.#round !== undefined && !this.#withdrawn && !this.#adopts
+    if (asks && vote.state.is === 'idle') vote.ask(this.claim)
     // A vote that came late, or again after the node had lost its data.
     if (this.token !== undefined) vote.seal(this.claim, this.token)
     this.#round?.advance()

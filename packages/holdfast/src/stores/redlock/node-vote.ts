@@ -7,7 +7,7 @@
  * vote.
  */
 import type { LockError } from '../../errors.js'
-import type { Adoption, AttemptResult, Claim, ClaimRef } from '../../store/contract.js'
+import type { Adoption, AttemptResult, Claim, ClaimRef, LostRenewal } from '../../store/contract.js'
 import type { SealResult } from '../redis/redlock-seal.js'
 import { asLockError, withdrawalPending } from './errors.js'
 import type { Node, Panel, VoteAdoption } from './node.js'
@@ -34,7 +34,8 @@ export type NodeVoteState =
   /** `voted`: the node had voted before this request, as far as the client knows. */
   | { readonly is: 'asking'; readonly voted: boolean }
   | Voted
-  | { readonly is: 'busy'; readonly untilMs: number | undefined }
+  /** `loss`: the node had voted, and its vote has ended. */
+  | { readonly is: 'busy'; readonly untilMs: number | undefined; readonly loss?: LostRenewal }
   | { readonly is: 'retracting' }
   /** The node refuses the claim for good. */
   | { readonly is: 'withdrawn' }
@@ -45,12 +46,18 @@ export class NodeVote {
   readonly #node: Node
   readonly #panel: Panel
   readonly #changed: (vote: NodeVote) => void
+  #openAdoptions = 0
 
   /** @param changed called when an answer came */
   constructor(node: Node, panel: Panel, changed: (vote: NodeVote) => void) {
     this.#node = node
     this.#panel = panel
     this.#changed = changed
+  }
+
+  /** Whether an answer is on its way that may bring a vote. */
+  get isAwaited(): boolean {
+    return this.#openAdoptions > 0 || this.state.is === 'asking' || this.state.is === 'retracting'
   }
 
   /** Whether there is a vote, or may soon be. */
@@ -104,13 +111,26 @@ export class NodeVote {
     const { state: before } = this
     const wasPending = withdrawals.has(id)
     const sentMs = this.#panel.clock.monotonicMs()
-    const result = await this.#node.requests.send(() => store.adoptVote(adoption))
-    if (result.outcome === 'granted') {
+    this.#openAdoptions += 1
+    try {
+      const result = await this.#node.requests.send(() => store.adoptVote(adoption))
+      const isGranted = result.outcome === 'granted'
       // A withdrawal in flight will end the vote, or may have ended it since the node answered.
-      if (wasPending || withdrawals.has(id)) throw withdrawalPending()
-      this.#become(this.#read(result, sentMs))
-    } else if (before.is === 'voted' && this.state === before) this.#become({ is: 'idle' })
-    return result
+      if (isGranted && (wasPending || withdrawals.has(id))) throw withdrawalPending()
+      // What came since this request left is newer: a repeated one may be answered after a seal.
+      if (this.state === before || (isGranted && this.state.is !== 'voted'))
+        this.state = this.#readAdoption(result, sentMs)
+      return result
+    } finally {
+      this.#openAdoptions -= 1
+      this.#changed(this)
+    }
+  }
+
+  #readAdoption(result: VoteAdoption, sentMs: number): NodeVoteState {
+    if (result.outcome === 'granted') return this.#read(result, sentMs)
+    if (result.outcome === 'adopted') return { is: 'idle' }
+    return { is: 'busy', untilMs: undefined, loss: result }
   }
 
   /** Retracts a vote. Resolves when it is gone, or when its withdrawal is pending. */
@@ -189,9 +209,9 @@ export class NodeVote {
       case 'behind':
         this.#become({ ...answered, refusedAt: result.lastToken })
         return
-      case 'absent':
-        // It ended there, or was stolen: nothing is left to retract.
-        this.#become({ is: 'busy', untilMs: undefined })
+      case 'lost':
+        // Nothing is left to retract.
+        this.#become({ is: 'busy', untilMs: undefined, loss: result })
         return
       case 'failed':
         this.#become({ ...answered, sealError: result.error })

@@ -71,6 +71,6 @@ export class TokenSeal {
   }
 
   get #isAnyVoteOpen(): boolean {
-    return this.#votes.some(({ state: { is } }) => is === 'asking' || is === 'retracting')
+    return this.#votes.some(({ isAwaited }) => isAwaited)
   }
 }

@@ -1,6 +1,7 @@
 /**
  * One try of a claim. The client asks all nodes at once; when a majority has voted, the nodes that
- * voted seal a token. A vote that comes while others seal is sealed as well.
+ * voted seal a token. A vote that comes while others seal is sealed as well. An adopter has its
+ * votes before: they are only sealed.
  */
 import type { Timer } from '../../clock/clock.js'
 import type { Claim } from '../../store/contract.js'
@@ -46,10 +47,15 @@ export class VoteRound {
 
   /** Asks all nodes. Resolves when it is decided, or when the nodes have used up their time. */
   run(): Promise<RoundResult> {
+    for (const vote of this.#votes) vote.ask(this.#claim)
+    return this.seal()
+  }
+
+  /** Lets the nodes that have voted seal a token. Resolves as `run` does. */
+  seal(): Promise<RoundResult> {
     return new Promise((resolve) => {
       this.#resolve = resolve
       this.#startTimer()
-      for (const vote of this.#votes) vote.ask(this.#claim)
       this.advance()
     })
   }

@@ -5,6 +5,7 @@
  * Owners and steal reasons are JSON inside the JSON, since the JSON of databases refuses some
  * characters that a label may have.
  */
+import { StoreUnavailableError } from '../../errors.js'
 import { lockMismatch } from '../../store/errors.js'
 import type {
   Adoption,
@@ -31,7 +32,15 @@ import { parseOwner, parseText } from '../../store/owner.js'
 /** One request on one lock. */
 export interface Request {
   readonly verb:
-    'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'adopt' | 'steal' | 'inspect' | 'guard'
+    | 'attempt'
+    | 'renew'
+    | 'withdraw'
+    | 'downgrade'
+    | 'adopt'
+    | 'takeOver'
+    | 'steal'
+    | 'inspect'
+    | 'guard'
   readonly lock: string
   readonly [detail: string]: string | number | boolean | undefined
 }
@@ -42,6 +51,7 @@ const REPEATABLE: ReadonlySet<string> = new Set<Request['verb']>([
   'renew',
   'withdraw',
   'adopt',
+  'takeOver',
   'inspect',
 ])
 
@@ -137,11 +147,15 @@ function lostResult({ reason, because }: Answer): LostRenewal {
   return { outcome: 'lost', reason, ...(text === undefined ? {} : { stealReason: text }) }
 }
 
-/** Without the weight: the lease keeps it. */
-export function adoptRequest({ from, token, to }: Adoption): Request {
+/**
+ * Without the weight: the lease keeps it. A lease that is detached keeps its token as well. A
+ * schema of an earlier version does not know the other verb, so that no adopter gets the token of
+ * the holder before it.
+ */
+export function adoptRequest({ from, token, to, detached }: Adoption): Request {
   const { lock, id, ttlMs, owner } = to
   return {
-    verb: 'adopt',
+    verb: detached ? 'adopt' : 'takeOver',
     lock,
     id,
     ttlMs,
@@ -152,8 +166,19 @@ export function adoptRequest({ from, token, to }: Adoption): Request {
   }
 }
 
-export function adoptResult(answer: Answer): AdoptResult {
-  return answer['outcome'] === 'granted' ? granted(answer) : lostResult(answer)
+/** @throws StoreUnavailableError while a transaction of the holder before has the guard. */
+export function adoptResult(answer: Answer, lock: string, store: string): AdoptResult {
+  if (answer['outcome'] === 'granted') return granted(answer)
+  if (answer['outcome'] === 'guarded') throw stillCovered(lock, store)
+  return lostResult(answer)
+}
+
+/** It may be repeated: nothing was changed. */
+function stillCovered(lock: string, store: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The lease on "${lock}" was not adopted: a transaction that its holder began under it has not ended. Try again when it has.`,
+    { lock, store },
+  )
 }
 
 export function withdrawRequest({ lock, id, ttlMs }: ClaimRef): Request {
@@ -233,7 +258,7 @@ function holderInfo(row: Answer): HolderInfo {
     claimId: row['claimId'] as string,
     owner: parseOwner(row['owner']),
     weight: Number(row['weight']),
-    token: BigInt(row['token'] as string),
+    token: typeof row['token'] === 'string' ? BigInt(row['token']) : undefined,
     heldMs: Number(row['heldMs']),
     remainingMs: Number(row['remainingMs']),
     stolen: isTrue(row['stolen']),

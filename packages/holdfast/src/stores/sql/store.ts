@@ -104,7 +104,8 @@ export class SqlStore implements Store {
   async adopt(adoption: Adoption): Promise<AdoptResult> {
     // The database has no larger number, so no lease has this token.
     if (adoption.token > LARGEST_TOKEN) return { outcome: 'lost', reason: 'expired' }
-    return requests.adoptResult(await this.#batches.send(requests.adoptRequest(adoption)))
+    const answer = await this.#batches.send(requests.adoptRequest(adoption))
+    return requests.adoptResult(answer, adoption.to.lock, this.name)
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {

@@ -41,6 +41,7 @@ begin
         when 'renew' then call holdfast_renew_v1(v_request, v_now, v_answer);
         when 'downgrade' then call holdfast_downgrade_v1(v_request, v_now, v_answer, a_channels);
         when 'adopt' then call holdfast_adopt_v1(v_request, v_now, v_answer);
+        when 'takeOver' then call holdfast_adopt_v1(v_request, v_now, v_answer);
         when 'steal' then call holdfast_steal_v1(v_request, v_now, v_answer, a_channels);
         when 'guard' then call holdfast_create_guard_v1(v_request, v_answer);
         when 'inspect' then call holdfast_inspect_v1(v_request, v_now, v_answer);

@@ -50,7 +50,9 @@ begin
   declare v_last bigint default 9223372036854775807;
   declare c_holders cursor for
     select json_object(
-      'claimId', id, 'owner', owner, 'weight', weight, 'token', cast(token as char),
+      'claimId', id, 'owner', owner, 'weight', weight,
+      -- Only the process of the holder knows which of several tokens is in use.
+      'token', if(tokens = 1, cast(token as char), null),
       'heldMs', (a_now - granted_us) / 1000, 'remainingMs', (expires_us - a_now) / 1000,
       'stolen', stolen, 'because', because
     ) from holdfast_holders where name = a_name order by seq;

@@ -168,7 +168,11 @@ ${CLAIM}
   set a_answer = json_object('done', v_held);
 end`
 
-/** Lets a claim hold the lock in the place of the one that holds it, with its token and weight. */
+/**
+ * Lets a claim hold the lock in the place of the one that holds it, with its weight. The verb
+ * `adopt` keeps the token, and `takeOver` gives a larger one. A transaction that covers the old
+ * claim could still commit, so the new token also has to pass its guard.
+ */
 export const ADOPT = /* sql */ `
 create procedure if not exists holdfast_adopt_v1${ANSWERS}
 ${WRITES}
@@ -176,8 +180,10 @@ adopt: begin
 ${CLAIM}
   declare a_from varchar(64) character set ascii default ${text('from')};
   declare a_token bigint default cast(${text('token')} as signed);
+  declare a_takes_over boolean default ${text('verb')} = 'takeOver';
   declare a_ttl_ms double default json_extract(a_request, '$.ttlMs');
   declare v_stolen boolean;
+  declare v_pass boolean default true;
   declare v_because text character set utf8mb4;
   -- The request may be a repeated one.
   if exists (select 1 from holdfast_holders where name = a_name and id = a_id) then
@@ -198,6 +204,17 @@ ${CLAIM}
   elseif v_stolen then
     set a_answer = json_object('outcome', 'lost', 'reason', 'stolen', 'because', v_because);
   else
+    if a_takes_over then
+      select not guarded into v_pass from holdfast_locks where name = a_name;
+      if not v_pass then call holdfast_try_pass_guard_v1(a_name, v_pass); end if;
+      if not v_pass then
+        set a_answer = json_object('outcome', 'guarded');
+        leave adopt;
+      end if;
+      update holdfast_locks set last_token = last_insert_id(greatest(last_token + 1, a_now))
+       where name = a_name;
+      set a_token = last_insert_id();
+    end if;
     update holdfast_holders
        set id = a_id, owner = ${text('owner')}, token = a_token, tokens = 1, ttl_ms = a_ttl_ms,
            expires_us = a_now + round(a_ttl_ms * 1000)

@@ -94,6 +94,7 @@ begin
         when 'renew' then holdfast.renew_v1(v_request, v_now)
         when 'downgrade' then holdfast.downgrade_v1(v_request, v_now)
         when 'adopt' then holdfast.adopt_v1(v_request, v_now)
+        when 'takeOver' then holdfast.adopt_v1(v_request, v_now)
         when 'steal' then holdfast.steal_v1(v_request, v_now)
         when 'guard' then holdfast.create_guard_v1(v_request)
         when 'inspect' then holdfast.inspect_v1(v_request, v_now)
@@ -103,7 +104,8 @@ begin
       end if;
       v_answers[v_position] := v_answer;
       v_durable := v_durable
-        or v_request ->> 'verb' in ('renew', 'withdraw', 'downgrade', 'adopt', 'steal', 'guard');
+        or v_request ->> 'verb' in
+          ('renew', 'withdraw', 'downgrade', 'adopt', 'takeOver', 'steal', 'guard');
     end loop;
   end if;
   if random() < 0.05 then

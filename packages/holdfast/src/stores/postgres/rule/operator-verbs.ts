@@ -49,7 +49,9 @@ begin
       ),
       'holders', coalesce((
         select jsonb_agg(jsonb_build_object(
-          'claimId', h.id, 'owner', h.owner, 'weight', h.weight, 'token', h.token::text,
+          'claimId', h.id, 'owner', h.owner, 'weight', h.weight,
+          -- Only the process of the holder knows which of several tokens is in use.
+          'token', case when h.tokens = 1 then h.token::text end,
           'heldMs', extract(epoch from a_now - h.granted) * 1000,
           'remainingMs', extract(epoch from h.expires - a_now) * 1000,
           'stolen', h.stolen, 'because', h.because

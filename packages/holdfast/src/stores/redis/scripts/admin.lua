@@ -8,13 +8,13 @@
 --   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""
 --                ARGV 5: the last token when the operator's client looked; later grants are kept
 --   "adopt"      ARGV 3: the claim that holds  4: its TTL  5: the token  6: the new claim
---                7: its TTL  8: its owner
+--                7: its TTL  8: its owner  9: "1" for a lease that is detached and keeps its token
 --   "describe"   ARGV 3: how many locks  4: "up-to" for the waiters up to the last one of the
 --                claims in ARGV 5 and later, or nothing for all of them
 -- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each
 -- key 0 where the lock is idle, else {kind, capacity, last token, holders, waiters}. A holder is
--- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}, and a waiter {id, owner,
--- weight, waited for}.
+-- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}, where the token is "" if the
+-- grant has several, and a waiter {id, owner, weight, waited for}.
 --
 -- Publishes as apply-batch.lua does.
 
@@ -77,7 +77,7 @@ local function describe_holder(holder)
     holder[ID],
     holder[OWNER],
     number(holder[WEIGHT]),
-    string.format('%.0f', holder[TOKEN]),
+    holder[TOKENS] == 1 and string.format('%.0f', holder[TOKEN]) or '',
     number(now - holder[GRANTED]),
     number(holder[EXPIRES] - now),
     holder[STEAL_REASON] and 1 or 0,
@@ -130,7 +130,7 @@ elseif ARGV[2] == 'steal' then
   result = steal(KEYS[1], ARGV[3] == '1', ARGV[4], tonumber(ARGV[5]))
 elseif ARGV[2] == 'adopt' then
   local from_ttl_ms, token, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
-  result = adopt(KEYS[1], ARGV[3], from_ttl_ms, token, ARGV[6], ttl_ms, ARGV[8])
+  result = adopt(KEYS[1], ARGV[3], from_ttl_ms, token, ARGV[6], ttl_ms, ARGV[8], ARGV[9] == '1')
 else
   result = {}
   for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end

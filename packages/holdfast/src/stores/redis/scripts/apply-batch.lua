@@ -22,7 +22,7 @@
 --            "x" was withdrawn  "m <kind> <capacity>" is in use as another kind
 --         r: "r" renewed  "l" lost  "s <reason>" stolen
 --         w: "released"  "left"  "absent"    t: "released"  "absent"
---         s: "sealed"  "behind <last token>"  "absent"
+--         s: "sealed"  "behind <last token>"  "l" lost  "s <reason>" stolen
 --         "e <error>" for a request that failed; the others are done all the same
 --
 -- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter

@@ -2,18 +2,20 @@
 -- that was granted, or as a renewal that was not: "l" lost, "s <reason>" stolen. "a" means that a
 -- third claim has adopted the lease.
 --
+-- The new claim gets a larger token, so that resources refuse what the old one still sends. A lease
+-- that is detached keeps its token: no process works under it until it is adopted.
+--
 -- A request that is sent again, or arrives late, finds the new claim as a holder or withdrawn. So
 -- it grants nothing twice.
 
--- An adopted lease keeps its token, which no other lease of the lock has.
-local function has_holder_with(key, state, token)
+local function has_heir(key, state, from)
   for _, holder in ipairs(all_holders(key, state)) do
-    if holder[TOKEN] == token then return true end
+    if holder[PREDECESSOR] == from then return true end
   end
   return false
 end
 
-local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner)
+local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner, is_detached)
   refuse_on_replica(key)
   local state = load_state(key, call('GET', key))
   local changed = expire_and_promote(key, state)
@@ -26,14 +28,16 @@ local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner)
     local is_refused = refused_until and refused_until > now
     local has_token = holder and holder[TOKEN] <= token and token < holder[TOKEN] + holder[TOKENS]
     if is_refused or not has_token then
-      loss = not holder and has_holder_with(key, state, token) and 'a' or 'l'
+      loss = not holder and has_heir(key, state, from) and 'a' or 'l'
     elseif holder[STEAL_REASON] then
       loss = 's ' .. holder[STEAL_REASON]
     else
       drop_holder(key, state, holder)
       add_tombstone(key, state, from, from_ttl_ms, ABSENT, true)
+      if not is_detached then token = next_token(state) end
+      state[LAST_TOKEN] = max(state[LAST_TOKEN], token)
       local weight, granted_at = holder[WEIGHT], holder[GRANTED]
-      holder = { to, owner, weight, ttl_ms, 1, token, granted_at, now + ttl_ms, false }
+      holder = { to, owner, weight, ttl_ms, 1, token, granted_at, now + ttl_ms, false, from }
       state[HELD] = state[HELD] + weight
       put_holder(key, state, holder, true, write_always)
       changed = true

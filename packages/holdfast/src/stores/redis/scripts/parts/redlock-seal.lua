@@ -36,7 +36,7 @@ local function seal(key, head, id, terms)
   local state = load_state(key, head)
   local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
-  local line = 'absent'
+  local line = holder and 's ' .. (holder[STEAL_REASON] or '') or 'l'
   if holder and not holder[STEAL_REASON] then
     local is_new = token > state[LAST_TOKEN]
     line = (is_new or token == holder[TOKEN]) and 'sealed' or string.format('behind %.0f', state[LAST_TOKEN])
