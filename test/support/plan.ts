@@ -39,6 +39,7 @@ export const OWN_PROCESS: readonly string[] = [
   // A warning that a process prints once.
   'packages/holdfast/test/redis/options.test.ts',
   'packages/holdfast/test/lease/wait/outage-warning.test.ts',
+  'packages/holdfast/test/lease/wait/self-wait.test.ts',
   // Collecting garbage announces what any test of the process has forgotten.
   'packages/holdfast/test/lease/hold/forgotten-end.test.ts',
 ]

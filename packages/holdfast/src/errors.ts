@@ -53,6 +53,8 @@ export class LockTimeoutError extends LockError {
       lock: string
       advice?: string
       holders?: readonly LockHolder[]
+      /** The client that waited. */
+      clientId?: string
       isAnswered?: boolean
     },
   ) {
@@ -68,13 +70,14 @@ interface TimeoutFacts {
   readonly lock: string
   readonly store?: string | undefined
   readonly advice?: string
+  readonly clientId?: string
   readonly holders: readonly LockHolder[]
   readonly isAnswered: boolean
 }
 
 function timeoutText(
   waitMs: number,
-  { lock, store = '', advice, holders, isAnswered }: TimeoutFacts,
+  { lock, store = '', advice, clientId, holders, isAnswered }: TimeoutFacts,
 ): string {
   if (!isAnswered) {
     return (
@@ -85,13 +88,14 @@ function timeoutText(
   const when = waitMs === Infinity ? "when the server's own limit came" : `after ${waitMs} ms`
   const what =
     advice ?? 'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().'
-  return `Lock "${lock}" was still busy ${when}${heldBy(holders)}. ${what}`
+  return `Lock "${lock}" was still busy ${when}${heldBy(holders, clientId)}. ${what}`
 }
 
-function heldBy([first, ...others]: readonly LockHolder[]): string {
+function heldBy([first, ...others]: readonly LockHolder[], clientId?: string): string {
   if (!first) return ''
   const rest = others.length === 0 ? '' : ` and ${others.length} more`
-  return `, held by ${programText(first.owner)}${rest}`
+  const itself = first.owner.clientId === clientId ? 'this process, ' : ''
+  return `, held by ${itself}${programText(first.owner)}${rest}`
 }
 
 interface Program {

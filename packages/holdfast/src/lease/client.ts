@@ -69,6 +69,12 @@ export class Client implements Services {
       label: label === undefined ? undefined : checkLabel(label),
       deadlockCheckMs: checkDeadlockCheck(options.deadlockCheckMs),
     })
+    this.runtime.waits.onLong = (waits, nowMs) =>
+      void import('./wait/self-waits.js').then(
+        ({ announceSelfWaits }) => announceSelfWaits(this, waits, nowMs),
+        // Only a warning is missing then.
+        () => undefined,
+      )
     this.waiters = new WaiterLimit(store.name)
     this.heartbeats = new Heartbeats(this.runtime)
     this.retries = new RetryRounds(this.runtime)

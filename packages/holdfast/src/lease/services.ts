@@ -14,6 +14,10 @@ import type { Withdrawals } from './release/withdrawals.js'
 /** A lease that was neither released nor lost, as `close` and `steal` see it. */
 export interface OpenLease {
   readonly name: string
+  readonly claimId: string
+  readonly exclusive: boolean
+  /** Where it was acquired, if the client traces that. */
+  readonly acquiredAt: string | undefined
   /** Whether a callback runs under it. */
   readonly busy: boolean
   /** Resolves when the callbacks that run now have settled. */

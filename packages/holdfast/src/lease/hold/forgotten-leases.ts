@@ -32,6 +32,9 @@ let registry: FinalizationRegistry<WeakLease> | undefined
 /** Stands in for a lease, and does not keep it from being garbage-collected. */
 export class WeakLease implements GrantHolder, OpenLease {
   readonly name: string
+  readonly claimId: string
+  readonly exclusive: boolean
+  readonly acquiredAt: string | undefined
   readonly endsMs: number
   readonly place: Place<OpenLease>
   readonly #lease: WeakRef<Forgettable>
@@ -40,17 +43,18 @@ export class WeakLease implements GrantHolder, OpenLease {
   readonly #services: Services
   readonly #grant: Grant
   readonly #returner: Returner
-  readonly #acquiredAt: string | undefined
 
   constructor(lease: Forgettable, services: Services, grant: Grant, returner: Returner) {
     this.name = lease.name
+    this.claimId = lease.claimId
+    this.exclusive = lease.exclusive
     this.endsMs = lease.endsMs
     this.#lease = new WeakRef(lease)
     this.#services = services
     this.#grant = grant
     this.#returner = returner
     // Without the first line of the stack, which names an error.
-    this.#acquiredAt = lease.acquiredAt?.replace(/^[^]*?\n(?= +at )/, '')
+    this.acquiredAt = lease.acquiredAt?.replace(/^[^]*?\n(?= +at )/, '')
     this.place = services.leases.add(this)
     registry ??= new FinalizationRegistry((forgotten) => forgotten.#announce())
     registry.register(lease, this)
@@ -135,7 +139,7 @@ export class WeakLease implements GrantHolder, OpenLease {
     const { runtime } = this.#services
     const nowMs = runtime.clock.monotonicMs()
     if (holder !== this || state !== 'held' || nowMs >= Math.min(deadlineMs, this.endsMs)) return
-    announceForgotten(runtime, this.#grant, nowMs, this.#acquiredAt)
+    announceForgotten(runtime, this.#grant, nowMs, this.acquiredAt)
   }
 }
 

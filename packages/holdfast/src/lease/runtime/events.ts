@@ -45,6 +45,11 @@ export interface LockEvents {
    * has `traceAcquires`.
    */
   forgotten: LockEvent & { readonly durationMs: number; readonly acquiredAt?: string }
+  /**
+   * A caller has waited for ten seconds for a lock that this client holds by a plain `acquire`. This
+   * may be a self-deadlock. `durationMs`: of the wait. `acquiredAt`: as in `forgotten`.
+   */
+  'self-wait': LockEvent & { readonly durationMs: number; readonly acquiredAt?: string }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
   /**
@@ -82,6 +87,7 @@ export const EVENT_NAMES: readonly LockEventName[] = [
   'at-risk',
   'safe',
   'forgotten',
+  'self-wait',
   'lost',
   'released',
   'store-unavailable',

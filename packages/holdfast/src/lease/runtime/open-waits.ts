@@ -11,6 +11,9 @@ import { beginCall, endCall } from '../../async/keep-alive.js'
 /** After this time without an answer an attempt counts as late. */
 export const LATE_AFTER_MS = 1000
 
+/** After this time a caller is asked about: it may wait for itself. */
+const LONG_MS = 10_000
+
 /** A claim whose grant a caller waits for. */
 export interface AwaitedClaim {
   readonly claimId: string
@@ -36,6 +39,7 @@ export interface ClaimSource {
 
 /** A caller that waits, as `close` and the timer see it. */
 export interface OpenWait {
+  readonly lock?: string
   readonly startedMs: number
   readonly source: ClaimSource | undefined
   /** Ends the wait because its client was closed. */
@@ -45,6 +49,10 @@ export interface OpenWait {
 export class OpenWaits extends LinkedSet<OpenWait> {
   readonly #clock: Clock
   #timer: Timer | undefined
+  /** Called with the callers that have waited for long, once for each. */
+  onLong: ((waits: readonly OpenWait[], nowMs: number) => void) | undefined
+  /** The callers that began until then were reported as long. */
+  #reportedMs = -Infinity
   #wakeMs = 0
   #awakeMs = -Infinity
 
@@ -81,6 +89,24 @@ export class OpenWaits extends LinkedSet<OpenWait> {
     )
   }
 
+  /** Reports the callers that have waited for long. Returns when the next one has. */
+  #reportLong(nowMs: number): number {
+    const untilMs = nowMs - LONG_MS
+    const sinceMs = this.#reportedMs
+    this.#reportedMs = untilMs
+    const long: OpenWait[] = []
+    for (let place = this.first; place; place = place.next) {
+      const { startedMs } = place.value
+      if (startedMs > untilMs) {
+        if (long.length > 0) this.onLong?.(long, nowMs)
+        return startedMs + LONG_MS
+      }
+      if (startedMs > sinceMs) long.push(place.value)
+    }
+    if (long.length > 0) this.onLong?.(long, nowMs)
+    return Infinity
+  }
+
   #check(): void {
     const nowMs = this.#clock.monotonicMs()
     // A timer that is late itself means that the process was stopped.
@@ -88,6 +114,7 @@ export class OpenWaits extends LinkedSet<OpenWait> {
     let nextMs = Infinity
     for (const { source } of this.values())
       nextMs = Math.min(nextMs, source?.pending?.checkLate(nowMs, this.#awakeMs) ?? Infinity)
+    nextMs = Math.min(nextMs, this.#reportLong(nowMs))
     this.#timer = undefined
     if (nextMs < Infinity) this.#arm(nextMs, nowMs)
   }

@@ -139,7 +139,7 @@ export class CallerWait<T> implements OpenWait {
   /** Ends the wait at its limit. After a long one its caller learns who held the lock. */
   private expire(waitMs: number): void {
     const { lock } = this
-    const { store } = this.runtime
+    const { store, owner } = this.runtime
     const { failure, unansweredSinceMs = Infinity } = this.source?.pending ?? {}
     // The claim of a caller that waited behind others of its client may have left a moment ago.
     const isAnswered = unansweredSinceMs - this.startedMs > waitMs / 2
@@ -149,7 +149,8 @@ export class CallerWait<T> implements OpenWait {
       this.giveUp(new LockTimeoutError(waitMs, { lock, store: store.name, isAnswered }))
     else {
       const timeout = this.runtime.holdersOf(lock).then((found) => {
-        throw new LockTimeoutError(waitMs, { lock, store: store.name, holders: found })
+        const { clientId } = owner
+        throw new LockTimeoutError(waitMs, { lock, store: store.name, holders: found, clientId })
       })
       this.serve(timeout)
       this.onGiveUp?.()

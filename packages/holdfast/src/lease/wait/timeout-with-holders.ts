@@ -15,5 +15,6 @@ export async function timeoutWithHolders(
   const { isAnswered } = error
   const isUnasked = isAnswered && error.waitMs < LONG_WAIT_MS && waitMs >= LONG_WAIT_MS
   const holders = isUnasked ? await runtime.holdersOf(lock) : error.holders
-  return new LockTimeoutError(waitMs, { lock, store, holders, isAnswered, cause: error })
+  const { clientId } = runtime.owner
+  return new LockTimeoutError(waitMs, { lock, store, holders, isAnswered, clientId, cause: error })
 }
