@@ -7,8 +7,8 @@ import { report, run } from './run.mjs'
 const MOST_BYTES = 1_000_000
 const MOST_FILES = 300
 /** Of `import { createLocks } from 'holdfast'`: see core-size.mjs. */
-const MOST_START_BYTES = 24_900
-const MOST_WHOLE_BYTES = 38_400
+const MOST_START_BYTES = 26_600
+const MOST_WHOLE_BYTES = 41_900
 
 /** @throws Error when the package is larger than its budget. */
 export async function checkBudgets() {

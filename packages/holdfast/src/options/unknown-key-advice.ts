@@ -31,6 +31,14 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   timeout: 'waitMs',
   timeoutMs: 'waitMs',
   retries: 'waitMs',
+  acquireTimeout: 'waitMs',
+  acquireAttemptsLimit: 'waitMs',
+  retryCount: 'waitMs',
+  retryDelay: 'waitMs',
+  retryInterval: 'waitMs',
+  lockTimeout: 'ttlMs',
+  stale: 'ttlMs',
+  refreshInterval: 'renew',
   leaseTime: 'ttlMs',
   duration: 'ttlMs',
   expiry: 'ttlMs',
@@ -54,6 +62,10 @@ export function adviceOn(key: string, known: readonly string[], call = ''): stri
   if (place !== undefined && meant?.toLowerCase() !== key.toLowerCase())
     return `Give it to ${place}.`
   if (meant !== undefined) return `Did you mean "${meant}"?`
+  const renamed = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : undefined
+  const [where] = PLACES.find(([, keys]) => keys.split(' ').includes(renamed ?? '')) ?? []
+  if (where !== undefined && !call.endsWith('Store'))
+    return `It is called "${renamed}" here: give it to ${where}.`
   return known.length === 0 ? elsewhere(key) : `It takes ${known.join(', ')}.`
 }
 

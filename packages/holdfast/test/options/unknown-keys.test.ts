@@ -76,6 +76,10 @@ describe('the message', () => {
       'Give it to createLocks, the lock, such as mutex(name, options), or run.',
     ],
     ['Mutex acquire of a free lock', 'timeout', 'Did you mean "waitMs"?'],
+    ['Mutex acquire of a free lock', 'lockTimeout', 'Did you mean "ttlMs"?'],
+    ['Mutex acquire of a free lock', 'acquireTimeout', 'Did you mean "waitMs"?'],
+    ['Mutex acquire of a free lock', 'retryCount', 'Did you mean "waitMs"?'],
+    ['Mutex acquire of a free lock', 'refreshInterval', 'Did you mean "renew"?'],
     ['Mutex acquire of a free lock', 'abortSignal', 'Did you mean "signal"?'],
     [
       'Mutex acquire of a free lock',
