@@ -45,7 +45,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'renewal-round.js',
-        "{ outcome: 'unknown', cause: explain(caught, lock) }",
+        "{ outcome: 'unknown', cause: this.#round.explain(caught, lock) }",
         "{ outcome: 'renewed' }",
       ),
     ],
@@ -54,7 +54,9 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redis-release-assumed',
     breaks: 'A withdrawal that failed is not taken for one that was done',
-    edits: [inRedis('store.js', 'reject(explain(caught, claim.lock))', "resolve('released')")],
+    edits: [
+      inRedis('store.js', 'reject(this.#explain(caught, claim.lock))', "resolve('released')"),
+    ],
     store: 'redis',
   },
   {
