@@ -61,10 +61,11 @@ function adoptions(...heirs: readonly number[]) {
   const lines = heirs.flatMap((pid, number) => {
     const heir = { pid, client: `c${number}.heir${number}/c0.a@7#1` }
     const atMs = 200 + 50 * number
-    const write = { ...heir, f: 'write', token: '1', value: number + 1 }
+    const token = String(number + 2)
+    const write = { ...heir, f: 'write', token, value: number + 1 }
     return [
       line(atMs, { ...heir, f: 'acquire', type: 'invoke' }),
-      line(atMs + 5, { ...heir, f: 'acquire', type: 'ok', ...held }),
+      line(atMs + 5, { ...heir, f: 'acquire', type: 'ok', ...held, token }),
       line(atMs + 6, { ...write, type: 'invoke' }),
       line(atMs + 7, { ...write, type: 'ok' }),
       line(atMs + 10, { ...heir, f: 'release', type: 'invoke' }),
