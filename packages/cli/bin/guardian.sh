@@ -80,22 +80,22 @@ freeze_session() {
   done
 }
 
-# At the end of the time each millisecond counts, so the group goes first: a look at all processes
-# takes longer than the lease may last. After the end of the wrapper the lock stays taken until the
-# group is gone, so the group goes last.
+# A look at all processes takes longer than the lease may last. So those that can be found quickly
+# die first, the group and the descendants. The lock stays taken until the group is gone, so no
+# descendant outlives the group, as one of timeout would, which has another group.
 strike() {
   [ -n "$id" ] || return
   frozen=
   if [ "$kind" = session ]; then
     is_ours || return
-    if [ "$wrapper" = late ]; then kill -s KILL -- "-$id"; else kill -s STOP -- "-$id"; fi
-    freeze_session
+    kill -s STOP -- "-$id"
+    freeze "$id"
     # shellcheck disable=SC2086 # a list of numbers
     kill -s KILL -- "-$id" $frozen
-    return
+  else
+    # A leader that is gone leaves its number to strangers.
+    look "$id" && [ "$started" = "$start" ] && freeze "$id"
   fi
-  # A leader that is gone leaves its number to strangers.
-  look "$id" && [ "$started" = "$start" ] && freeze "$id"
   freeze_session
   # shellcheck disable=SC2086 # a list of numbers
   [ -z "$frozen" ] || kill -s KILL -- $frozen
