@@ -42,13 +42,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redis-renewal-assumed',
     breaks: 'A renewal that failed is not taken for one that was done',
-    edits: [
-      inRedis(
-        'renewal-round.js',
-        "{ outcome: 'unknown', cause: this.#round.explain(caught, lock) }",
-        "{ outcome: 'renewed' }",
-      ),
-    ],
+    edits: [inRedis('renewal-round.js', "{ outcome: 'unknown', cause }", "{ outcome: 'renewed' }")],
     store: 'redis',
   },
   {

@@ -83,10 +83,8 @@ export class PendingRenewal implements BatchRequest {
       if (error !== undefined) throw error
       result = readRenewal(lineOf(reply))
     } catch (caught) {
-      this.#round.take(this.#index, {
-        outcome: 'unknown',
-        cause: this.#round.explain(caught, lock),
-      })
+      const cause = this.#round.explain(caught, lock)
+      this.#round.take(this.#index, { outcome: 'unknown', cause })
       return
     }
     const isGivenUp = this.#wasGivenUp || this.#round.lateRequests.givenUp.has(this.claim.id)
