@@ -99,7 +99,8 @@ describe.each(kits)('through $name', (kit) => {
       let seen: number | undefined
       let begun!: () => void
       const inside = new Promise<void>((resolve) => (begun = resolve))
-      const lock = mine.mutex(name, { ttlMs: 400, renew: false })
+      // Longer than a busy machine takes to begin the work, which lasts for longer.
+      const lock = mine.mutex(name, { ttlMs: 800, renew: false })
       const working = mine.transaction(lock, db, async (tx) => {
         await insert(tx)
         if (how !== 'expires') {
@@ -115,7 +116,8 @@ describe.each(kits)('through $name', (kit) => {
         expect(await other.mutex(name).tryAcquire()).toBeUndefined()
         expect(seen).toBeUndefined()
       })
-      await inside
+      // A lease that ended before the work began fails here, and at once.
+      await Promise.race([inside, working])
       const next = other.mutex(name).run(async () => (seen = await count()))
       const error: unknown = await working.catch((reason: unknown) => reason)
       expect(error).toMatchObject({ code: 'LOCK_LOST' })

@@ -1,6 +1,7 @@
 /**
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
+import { isPromise } from '../store/maybe-promise.js'
 import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import { hasContexts } from '../async/async-context.js'
 import type { Client } from './client.js'
@@ -144,9 +145,9 @@ export class Acquirer {
 
   async run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
     if (typeof work !== 'function') {
-      throw new LockUsageError(`run of "${this.#template.lock}" needs a function to call.`, {
-        lock: this.#template.lock,
-      })
+      const { lock } = this.#template
+      const started = isPromise(work) ? ', not a promise: its work began without the lock' : ''
+      throw new LockUsageError(`run of "${lock}" needs a function to call${started}.`, { lock })
     }
     this.#client.runtime.assertOpen(this.#template.lock)
     const limits = options === undefined ? this.#client.waitLimits : this.#limits('run', options)

@@ -43,7 +43,7 @@ test('a process is warned once, with the place of the hold', async () => {
   for (const wait of waits) await (await wait).release()
 })
 
-test('each long wait is announced once, and says so in its timeout', async () => {
+test('each long wait is announced once, and named in its timeout', async () => {
   const world = makeWorld()
   const locks = world.direct()
   const events = eventsOf(locks)
