@@ -143,6 +143,17 @@ function two(shared: boolean, secondFromMs: number): readonly [RunRecord[], Line
 }
 
 describe('an overlap', () => {
+  test('names a holder that ended while the refused command looked for it', () => {
+    const [runs, [entered, refused]] = overlap(
+      [kill('wrapper', 500), kill('guardian', 500)],
+      [],
+      '',
+    )
+    const { broken, findings } = judged(runs, [entered, line(3050, 'EXIT', 'A', 1, 11), refused])
+    expect(broken).toEqual([])
+    expect(findings[0]).toContain('beside A. The wrapper and the guardian of run A')
+  })
+
   test.each([
     [
       'wrapper and guardian of the holder were killed',

@@ -65,15 +65,19 @@ function holdersOf(
   byId: ReadonlyMap<string, RunRecord>,
 ): Holders {
   const entered = new Map<string, { readonly run: RunRecord; readonly pid: number }>()
-  for (const { kind, run: id, pid } of before) {
+  // The line has the time of the refusal, and was written after a look that takes long.
+  for (const { kind, run: id, pid, atNs } of before) {
     const run = byId.get(id)
+    if (atNs > overlap.atNs + TICK_NS) continue
     if (kind === 'ENTER' && run?.wish.lock === late.wish.lock) entered.set(id, { run, pid })
   }
   const groups = new Set(overlap.rest.split(',').filter(Boolean).map(Number))
   const named = [...entered.values()].filter(({ pid }) => groups.has(pid))
   if (named.length > 0) return { sure: true, holders: named.map(({ run }) => run) }
   // It ended between the refusal and the look.
-  for (const { kind, run } of before) if (kind === 'EXIT') entered.delete(run)
+  for (const { kind, run, atNs } of before) {
+    if (kind === 'EXIT' && atNs < overlap.atNs - TICK_NS) entered.delete(run)
+  }
   const left = [...entered.values()].map(({ run }) => run)
   return { sure: false, holders: left.filter((run) => mayWork(run, overlap.atNs)) }
 }
