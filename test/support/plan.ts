@@ -40,6 +40,7 @@ export const OWN_PROCESS: readonly string[] = [
   'packages/holdfast/test/redis/options.test.ts',
   'packages/holdfast/test/lease/wait/outage-warning.test.ts',
   'packages/holdfast/test/lease/wait/self-wait.test.ts',
+  'packages/holdfast/test/sql/warnings.test.ts',
   // Collecting garbage announces what any test of the process has forgotten.
   'packages/holdfast/test/lease/hold/forgotten-end.test.ts',
 ]

@@ -1,4 +1,4 @@
-/** Waits for a lock, closes its locks and its pool, and says so. */
+/** Waits for a lock, closes its locks and its pool, and prints a line then. */
 import { createLocks } from 'holdfast'
 import { mysqlStore } from 'holdfast/mysql'
 import { postgresStore } from 'holdfast/postgres'

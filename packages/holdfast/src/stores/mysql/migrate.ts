@@ -25,11 +25,7 @@ export async function migrateMysql(
   pool: MysqlPool | MysqlCallbackPool,
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
-  try {
-    await migrate(poolOf(pool), prefix)
-  } catch (error) {
-    throw isDenied(error) ? denied(error) : explain(error, prefix)
-  }
+  await migrate(poolOf(pool), prefix)
 }
 
 /** A migration needs other rights than the use of the tables. */
@@ -40,9 +36,20 @@ function denied(cause: unknown): LockError {
   return new StoreUnavailableError(text, { store: 'mysql', code: 'STORE_AUTH', cause })
 }
 
-/** @param waitSeconds how long another migration may keep this one waiting */
+/**
+ * @param waitSeconds how long another migration may keep this one waiting
+ * @throws LockError which names the rights that a migration needs.
+ */
 export async function migrate(pool: Connections, prefix: string, waitSeconds = 30): Promise<void> {
   checkPrefix(prefix)
+  try {
+    await migrateOnce(pool, prefix, waitSeconds)
+  } catch (error) {
+    throw isDenied(error) ? denied(error) : explain(error, prefix)
+  }
+}
+
+async function migrateOnce(pool: Connections, prefix: string, waitSeconds: number): Promise<void> {
   const connection = await pool.getConnection()
   try {
     await lockOutOthers(connection, waitSeconds)

@@ -4,6 +4,7 @@
  */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
+import { warnOnce } from '../sql/warn-once.js'
 import { codeOf, isInsideTransaction, isReadOnly } from './errors.js'
 import { closeWithin } from './close-within.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
@@ -153,6 +154,7 @@ class PgClient implements Client {
   readonly #pool: PgPool
   readonly #own: OwnConnection
   #prepares = true
+  #listenersChecked = false
 
   constructor(pool: PgPool) {
     this.#pool = pool
@@ -165,6 +167,7 @@ class PgClient implements Client {
    * anything. From then on the client sends the text.
    */
   query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
+    if (!this.#listenersChecked) this.#checkListeners()
     let tries = 0
     return new Promise((resolve, reject) => {
       const again = (): void => {
@@ -227,6 +230,17 @@ class PgClient implements Client {
       busy.release()
       onRows(error, rows)
     })
+  }
+
+  /** At the first use: a program may listen after it has made the store. */
+  #checkListeners(): void {
+    this.#listenersChecked = true
+    if (this.#pool.listenerCount?.('error') !== 0) return
+    warnOnce(
+      'HOLDFAST_POOL_ERRORS',
+      "A pool of pg has no listener for its event 'error'. When the server restarts, the loss of an idle connection will " +
+        "end this process. Add pool.on('error', …).",
+    )
   }
 
   /** Without a name where names of prepared statements do not last. */

@@ -8,7 +8,8 @@ import { transactionGuardOf } from './transaction-guard.js'
 import { Statements } from '../sql/statements.js'
 import { explain, isCutOff, isReadOnly, isRetriable, isUnmigrated } from './errors.js'
 import type { CheckedStatement } from './pools.js'
-import { postgresSchema, quoteSchema } from './schema.js'
+import { migrate } from './migrate.js'
+import { quoteSchema } from './schema.js'
 import { WakeUpListener } from './wake-up-listener.js'
 
 /** A batch without requests, as JSON. */
@@ -44,7 +45,7 @@ export class PostgresDatabase implements Database {
     this.#statements = new Statements({
       store: this.name,
       requestTimeoutMs,
-      migrate: autoMigrate ? () => client.script(postgresSchema(options.schema)) : undefined,
+      migrate: autoMigrate ? () => migrate(client, options.schema) : undefined,
       isRetriable,
       isCutOff,
       isUnmigrated,

@@ -1,5 +1,5 @@
 import { StoreUnavailableError, type LockError } from '../../errors.js'
-import { clientOf } from './clients.js'
+import { clientOf, type Client } from './clients.js'
 import { codeOf, explain } from './errors.js'
 import type { PgPool, PostgresJs } from './pools.js'
 import { DEFAULT_SCHEMA, postgresSchema } from './schema.js'
@@ -13,9 +13,14 @@ export async function migratePostgres(
   pool: PgPool | PostgresJs,
   schema: string = DEFAULT_SCHEMA,
 ): Promise<void> {
+  await migrate(clientOf(pool), schema)
+}
+
+/** @throws LockError which names the rights that a migration needs. */
+export async function migrate(client: Client, schema: string): Promise<void> {
   const sql = postgresSchema(schema)
   try {
-    await clientOf(pool).script(sql)
+    await client.script(sql)
   } catch (error) {
     throw codeOf(error) === '42501' ? denied(error, schema) : explain(error, schema)
   }

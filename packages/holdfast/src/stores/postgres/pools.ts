@@ -29,6 +29,7 @@ export interface PgPool {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   connect(): Promise<unknown>
   connect(lent: (error: Error | undefined, client: unknown) => void): void
+  listenerCount?(event: 'error'): number
   readonly options: object
   readonly totalCount: number
   readonly idleCount: number

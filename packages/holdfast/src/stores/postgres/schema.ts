@@ -11,6 +11,8 @@ export const DEFAULT_SCHEMA = 'holdfast'
  * Creates the schema only if it is missing, since the user may lack the right to create schemas.
  */
 const PREPARE = /* sql */ `
+-- "if not exists" sends a notice for what exists, which some client libraries print.
+select set_config('client_min_messages', 'warning', true);
 -- Two clients may migrate at the same moment, and "if not exists" alone does not order them.
 select pg_advisory_xact_lock(5264201764520137);
 do $prepare$ begin

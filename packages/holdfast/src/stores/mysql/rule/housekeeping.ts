@@ -57,6 +57,9 @@ create procedure if not exists holdfast_list_locks_v1(
 )
 reads sql data sql security invoker
 begin
+  -- For a session in the mode EMPTY_STRING_IS_NULL no text is null.
+  declare v_prefix varbinary(512) default coalesce(a_prefix, '');
+  declare v_after varbinary(512) default coalesce(a_after, '');
   ${ON_OPEN_TRANSACTION};
   declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
   -- In a transaction the list would come from its snapshot.
@@ -65,7 +68,7 @@ begin
     select name from holdfast_locks where sole_expires_us > 0 union
     select name from holdfast_holders union select name from holdfast_waiters
   ) used
-   where name >= a_prefix and name > a_after and left(name, length(a_prefix)) = a_prefix
+   where name >= v_prefix and name > v_after and left(name, length(v_prefix)) = v_prefix
    order by used.name limit a_limit;
   -- Without autocommit the list has begun a transaction.
   ${COMMIT};
