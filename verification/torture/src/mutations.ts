@@ -69,6 +69,25 @@ export const MUTATIONS: readonly TortureMutation[] = [
     shows: ['loss-announced'],
   },
   {
+    name: 'grants-inside-transactions',
+    breaks: 'No lock is granted on a connection that the program left inside of a transaction',
+    edits: [
+      {
+        file: 'stores/postgres/clients.js',
+        find: "if (status === 'T' || status === 'E')",
+        replace: 'if (false)',
+      },
+      {
+        file: 'stores/postgres/clients.js',
+        find: "checked === undefined || status === 'I' ? statement : checked",
+        replace: 'statement',
+      },
+    ],
+    store: 'postgres',
+    faults: ['latency'],
+    shows: ['exclusion'],
+  },
+  {
     name: 'renewal-without-owner',
     breaks: 'A renewal extends only the lease of its own claim',
     edits: [

@@ -59,7 +59,6 @@ const NEVER_EMPTY = absent(
 )
 
 const NO_ENDPOINT = absent('not driven here: the members themselves say who leads')
-const MANAGED = absent('not driven here: one address of a managed database')
 
 const NO_MEMBERS = absent('there are no members that could be parted')
 
@@ -177,10 +176,10 @@ const SQL = {
   oom: DATABASE,
   'disk-full': DATABASE,
   failover: NO_REPLICA,
-  'endpoint-moves': MANAGED,
   ...SERVER_CLOCK,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
+  'endpoint-moves': promised,
 } as const
 
 const CONSENSUS = {

@@ -9,8 +9,10 @@ import {
 import { SENTINEL_NAME } from '@holdfast/servers/redis-sentinel'
 import { TICK_MS } from '@holdfast/servers/zookeeper'
 import type { Store } from 'holdfast/store'
+import type { PoolClient } from 'pg'
 import type { Connection } from '../protocol.js'
 import type { StoreName } from '../stores.js'
+import { leaveTransactions } from './careless.js'
 import type { Library } from './library.js'
 
 export interface OpenStore {
@@ -57,9 +59,16 @@ const OPENERS: Record<StoreName, Opener> = {
   async mysql({ ports }, _index, library) {
     const { mysqlStore } = await library.store<typeof import('holdfast/mysql')>('mysql')
     const { createPool } = await import('mysql2/promise')
-    const uri = `mysql://root@127.0.0.1:${firstOf(ports)}/app`
+    const uri = `mysql://app@127.0.0.1:${firstOf(ports)}/app`
     const pool = createPool({ uri, connectionLimit: 6 })
-    return { store: mysqlStore({ pool }), end: () => pool.end() }
+    const end = leaveTransactions(() => pool.getConnection())
+    return {
+      store: mysqlStore({ pool }),
+      end() {
+        end()
+        return pool.end()
+      },
+    }
   },
   async etcd({ ports }, index, library) {
     const { etcdStore } = await library.store<typeof import('holdfast/etcd')>('etcd')
@@ -96,7 +105,25 @@ async function openPostgres(port: number, index: number, library: Library): Prom
     const pool = new Pool({ connectionString: url, max: 6 })
     // A server that ends takes idle connections with it; the pool makes new ones.
     pool.on('error', () => undefined)
-    return { store: postgresStore({ pool }), end: () => pool.end() }
+    const heard = new WeakSet<object>()
+    const borrow = (): Promise<PoolClient> =>
+      new Promise((resolve, reject) => {
+        // In the callback: the loss of the connection can come before a promise resolves.
+        pool.connect((error, client) => {
+          if (!client) return reject(error ?? new Error('there is no connection'))
+          if (!heard.has(client)) client.on('error', () => undefined)
+          heard.add(client)
+          resolve(client)
+        })
+      })
+    const end = leaveTransactions(borrow)
+    return {
+      store: postgresStore({ pool }),
+      end() {
+        end()
+        return pool.end()
+      },
+    }
   }
   const { default: postgres } = await import('postgres')
   // The library asks for the types of arrays first, and no handler hears it if the connection
