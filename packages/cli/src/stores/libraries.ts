@@ -27,7 +27,7 @@ export function findPackage(name: string, modules: string | undefined): string |
 /**
  * Returns the folder that has one of the packages; undefined for the place of the command, or when
  * none has one.
- * @throws ConfigError when only a folder has it where another user could have put it
+ * @throws ConfigError when it is only where another user could have put it
  */
 function folderOf(names: readonly string[], modules: string | undefined): string | undefined {
   const packages = names.map((name) => JSON.stringify(packageOf(name))).join(' or ')
@@ -39,7 +39,13 @@ function folderOf(names: readonly string[], modules: string | undefined): string
   if (beside !== undefined && isAsTrusted(beside)) return undefined
   const folder = workingFolder()
   const found = folder === undefined ? undefined : fromFolder(folder, names)
-  if (folder === undefined || found === undefined) return undefined
+  if (folder === undefined || found === undefined) {
+    if (beside === undefined) return undefined
+    throw new ConfigError(
+      `The package ${packages} is not loaded, because another user may write to ${beside}. ` +
+        'Install it beside the command, or name a folder that has it: --modules PATH',
+    )
+  }
   const open = openToOthers(folder) ?? openToOthers(found)
   if (open === undefined) return folder
   throw new ConfigError(

@@ -96,6 +96,19 @@ describe('a command without its client library', () => {
     expect(run.stderr).toMatch(/The folder \/etc of --modules has no package "ioredis" or "redis"/)
   })
 
+  it.runIf(isRoot)('refuses that of another user in a folder above the command', async () => {
+    const bin = commandAlone()
+    const folder = plant(dirname(dirname(bin)))
+    chownSync(join(folder, 'node_modules/ioredis/index.js'), 4321, 4321)
+    chownSync(join(folder, 'node_modules/@holdfast/lab/index.js'), 4321, 4321)
+    for (const command of ['ls', 'lab']) {
+      const run = start(bin, '/', [command])
+      expect(await run.code()).toBe(78)
+      expect(run.stdout).not.toContain('planted')
+      expect(run.stderr).toContain('another user may write to')
+    }
+  })
+
   it.runIf(isPrivate)('takes that of a working folder of the caller', async () => {
     const folder = mkdtempSync(join(HERE, 'dist/modules-'))
     folders.push(folder)
