@@ -4,7 +4,8 @@
  *
  * Failures of stdout are kept: a listing that was cut off must not pass for a whole one.
  */
-import { constants, fstatSync, readFileSync, statSync, writeSync } from 'node:fs'
+import { constants, fstatSync, statSync, writeSync } from 'node:fs'
+import { accessMode } from './access-mode.js'
 
 let openedStdout: NodeJS.WriteStream | undefined
 let openedStderr: NodeJS.WriteStream | undefined
@@ -29,17 +30,12 @@ export function stdout(): NodeJS.WriteStream {
  */
 export function isClosedStdout(): boolean {
   try {
-    const flags = /^flags:\s+(\d+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'latin1'))?.[1]
     const { rdev } = statSync('/dev/null', { bigint: true })
-    if (fstatSync(1, { bigint: true }).rdev !== rdev) return false
-    return (Number.parseInt(flags ?? '0', 8) & ACCESS_MODE) === constants.O_RDWR
+    return fstatSync(1, { bigint: true }).rdev === rdev && accessMode(1) === constants.O_RDWR
   } catch {
     return false
   }
 }
-
-/** O_ACCMODE of open(2). */
-const ACCESS_MODE = 3
 
 /** Writes to stdout. Resolves with why it could not, a reader that has gone included. */
 export function written(text: string): Promise<Error | undefined> {

@@ -10,6 +10,8 @@ import {
   fstatSync,
   lstatSync,
   openSync,
+  readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -18,6 +20,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError, UsageError } from '../cli-error.js'
+import { accessMode } from '../output/access-mode.js'
 import { SCHEMA_VERSION } from '../output/json.js'
 import type { ExitStatus } from '../exit-codes.js'
 
@@ -173,9 +176,29 @@ function descriptorOf(file: string): number | undefined {
 
 function requireOutput(fd: number): void {
   const found = fstatSync(fd)
-  // Node's own descriptors are of other kinds.
-  if (!found.isFile() && !found.isSocket() && !isPipeOrDevice(found))
+  const isOutput = found.isFile() || found.isSocket() || isPipeOrDevice(found)
+  if (!isOutput || accessMode(fd) === constants.O_RDONLY || isPipeToItself(fd))
     throw new Error('the descriptor is no output')
+}
+
+/**
+ * Whether this process reads from the pipe itself, as from those of Node, which crashes when others
+ * write to them. False where the system does not show that.
+ */
+function isPipeToItself(fd: number): boolean {
+  const pipe = openFile(String(fd))
+  if (pipe?.startsWith('pipe:') !== true) return false
+  return readdirSync('/proc/self/fd').some(
+    (other) => openFile(other) === pipe && accessMode(Number(other)) === constants.O_RDONLY,
+  )
+}
+
+function openFile(fd: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return undefined
+  }
 }
 
 function isPipeOrDevice(found: Stats): boolean {

@@ -1,6 +1,7 @@
 /** `--status-file`: written in one step, and never through a link. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { newStatus, assertStatusFile, writeStatusFile } from '../../dist/run/status.js'
 import { BIN, Box } from '../support/holdfast.js'
@@ -70,4 +71,18 @@ it('refuses a descriptor that is not open for output', async () => {
   const run = box.holdfast(['run', 'job', '--status-file', '/dev/fd/77', '--', 'echo', 'ran'])
   expect(await run.code()).toBe(78)
   expect(run.stdout).toBe('')
+})
+
+it.runIf(process.platform === 'linux')('refuses a descriptor that only Node has', async () => {
+  const status = fileURLToPath(new URL('../../dist/run/status.js', import.meta.url))
+  const script = `
+    import { assertStatusFile } from ${JSON.stringify(status)}
+    for (let fd = 3; fd < 30; fd += 1) {
+      let refused = false
+      try { assertStatusFile('/dev/fd/' + fd) } catch { refused = true }
+      if (!refused) console.log(fd)
+    }`
+  const look = new Program(process.execPath, ['--input-type=module', '-e', script])
+  expect(await look.code(), look.stderr).toBe(0)
+  expect(look.stdout).toBe('')
 })
