@@ -20,6 +20,8 @@ import type { Command } from './command.js'
 const TTL_MS = 300_000
 /** With a keeper, which renews. */
 const KEPT_TTL_MS = 30_000
+/** Some programs open /dev/null as Node does for a closed stdout. */
+const CLOSED = 'stdout is closed, or leads nowhere'
 
 const {
   store,
@@ -81,7 +83,9 @@ A handle names a grant and is no secret. Where it cannot be written, the lock is
     const during = values.pid === undefined ? undefined : processOf(values.pid)
     const ttlMs = during === undefined ? TTL_MS : KEPT_TTL_MS
     const settings = lockSettings(oneName('acquire', parsed), 'acquire', values, ttlMs)
-    if (isClosedStdout()) throw unwritten(settings.name, 'stdout is closed', 'was not acquired')
+    // A keeper releases the lock without the handle. Programs often start it with no output.
+    if (during === undefined && isClosedStdout())
+      throw unwritten(settings.name, CLOSED, 'was not acquired')
     const location = locateStore(settings)
     const status = newStatus(settings.name, location.shown)
     const departure = takeSignals(settings.name, takeSignal)

@@ -1,4 +1,5 @@
 /** `holdfast acquire`, `renew` and `release`: a lock that no process holds. */
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createLocks } from 'holdfast'
@@ -172,8 +173,19 @@ it('acquires nothing where stdout is closed, and something where it is /dev/null
     })
   const closed = shell('>&-')
   expect(await closed.code()).toBe(78)
-  expect(closed.stderr).toContain('stdout is closed')
+  expect(closed.stderr).toContain('stdout is closed, or leads nowhere')
   expect(await box.inspect('job')).toBeNull()
   expect(await shell('>/dev/null').code()).toBe(0)
   expect((await box.inspect('job'))?.holders).toHaveLength(1)
+})
+
+it('keeps a lock for a program that ignores its output', async () => {
+  const box = new Box()
+  const script = new Program('sleep', ['600'])
+  const args = [BIN, 'acquire', 'job', '--pid', String(script.pid), '--ttl', '1s']
+  const { status } = spawnSync(process.execPath, args, { stdio: 'ignore', env: box.env })
+  expect(status).toBe(0)
+  expect(await busy(box)).toBe(75)
+  script.kill('SIGKILL')
+  await eventually('the lock is free', async () => (await busy(box)) === 0)
 })
