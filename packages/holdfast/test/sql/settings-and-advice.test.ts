@@ -113,11 +113,15 @@ test('an attempt that postgres sends after its limit is granted to no client', a
   after(() => sql.end({ timeout: 1 }))
   proxy.faults.refuse = true
   await expect(sql.unsafe('select 1')).rejects.toThrow()
-  const locks = createLocks(postgresStore({ pool: sql, requestTimeoutMs: 200 }))
-  await expect(locks.mutex('ghost').tryAcquire()).rejects.toMatchObject({
+  // Without a client of locks, whose withdrawals the library would keep and send as well.
+  const store = postgresStore({ pool: sql, requestTimeoutMs: 200 })
+  const shape = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 60_000, heartbeatMs: 1000 } as const
+  const owner = { clientId: 'ghost', host: 'h', pid: 1 }
+  const claim = { ...shape, lock: 'ghost', id: 'ghost-1', owner }
+  await expect(store.attempt(claim, { enqueue: false, tokens: 1 })).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
   })
-  await locks.close({ graceMs: 0 })
+  await store.close()
   proxy.heal()
   // The library sends its queue in order.
   await sql.unsafe('select 1')
