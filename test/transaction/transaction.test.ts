@@ -126,6 +126,29 @@ describe.each(kits)('through $name', (kit) => {
     },
   )
 
+  test('a fixed lease stolen at once commits before the next client is granted the lock', async () => {
+    const [mine, other] = [locksOf(kit.client()), locksOf(kit.client())]
+    const before = await count()
+    const lock = mine.mutex('unnoticed', { ttlMs: 60_000, renew: false })
+    let next: Promise<number> | undefined
+    let isWorking = true
+    await mine.transaction(lock, db, async (tx, lease) => {
+      const stolen = await other.steal('unnoticed', { now: true })
+      expect(stolen).toEqual({ holders: 1, freeInMs: undefined, guarded: true })
+      next = other.mutex('unnoticed').run(() => {
+        expect(isWorking).toBe(false)
+        return count()
+      })
+      next.catch(() => undefined)
+      await pass(100)
+      await insert(tx)
+      // Only a renewal would find the steal, and a fixed lease has none.
+      expect(lease.held).toBe(true)
+      isWorking = false
+    })
+    expect(await next).toBe(before + 1)
+  })
+
   test('a lease that was taken over before the transaction began writes nothing', async () => {
     const [mine, other] = [locksOf(kit.client()), locksOf(kit.client())]
     const lock = mine.mutex('late', { ttlMs: 60_000 })
