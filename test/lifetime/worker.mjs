@@ -21,7 +21,7 @@ function print(step, more) {
   process.stdout.write(`${JSON.stringify({ step, atMs: performance.now() - startMs, ...more })}\n`)
 }
 
-/** Takes a lock that another caller releases in a moment, by a timer that Node does not wait for. */
+/** Takes a lock that another caller releases soon, by a timer that Node does not wait for. */
 async function waitFor(lock) {
   const before = await lock.acquire()
   setTimeout(() => void before.release(), 300).unref()

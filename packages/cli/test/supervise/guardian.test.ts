@@ -51,7 +51,7 @@ function limit(guardian: Program): void {
   execFileSync('prlimit', ['--pid', String(guardian.pid), '--nproc=1'], user)
 }
 
-/** Starts a session (a program leads one) whose members have the mark as their name, and waits for `count` of them. */
+/** Starts a session whose members have the mark as their name, and waits for `count` of them. */
 async function session(script: string, count: number): Promise<{ job: Program; mark: string }> {
   const mark = randomUUID()
   const env = { MARK: mark }

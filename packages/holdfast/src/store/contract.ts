@@ -277,8 +277,8 @@ export interface Store {
   /**
    * Lets another claim hold the lock in the place of the one that holds it, with its weight and the
    * whole TTL of `to`. The token grows unless the lease is `detached`. Of two adoptions of one
-   * claim the second finds it lost. Repeated with the same `to`, it returns the same grant. Present with
-   * the trait `adopt`.
+   * claim the second finds it lost. Repeated with the same `to`, it returns the same grant. Present
+   * with the trait `adopt`.
    */
   adopt?(adoption: Adoption): MaybePromise<AdoptResult>
   /**

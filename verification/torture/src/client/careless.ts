@@ -1,6 +1,6 @@
 /**
  * A part of the program that shares the pool of the locks, and returns its connections inside of
- * transactions. It rolls back later, and with that whatever another user did there meanwhile.
+ * transactions. It rolls back later, and with that all work of another user there.
  */
 
 /** As much of a borrowed connection as is used, of `pg` and of `mysql2`. */

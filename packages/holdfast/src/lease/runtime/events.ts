@@ -46,8 +46,8 @@ export interface LockEvents {
    */
   forgotten: LockEvent & { readonly durationMs: number; readonly acquiredAt?: string }
   /**
-   * A caller has waited for ten seconds for a lock that this client holds by a plain `acquire`. This
-   * may be a self-deadlock. `durationMs`: of the wait. `acquiredAt`: as in `forgotten`.
+   * A caller has waited for ten seconds for a lock that this client holds by a plain `acquire`.
+   * This may be a self-deadlock. `durationMs`: of the wait. `acquiredAt`: as in `forgotten`.
    */
   'self-wait': LockEvent & { readonly durationMs: number; readonly acquiredAt?: string }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */

@@ -11,15 +11,15 @@
  *
  * This holds also when the member passes the keep-alive to a leader that was deposed meanwhile:
  * - The term in an answer is that of the last entry that the member has applied (etcd's `setTerm`).
- *   A leader serves reads only after an entry of its own term, and a member answers one after it has
- *   applied as much. So an answer of the term T or later comes from a member that knows a leader of T
- *   or later: etcd notes a leader before it applies the leader's entries.
- * - A quorum still followed the leader of T after the read had left. So a leader of a later term was
- *   elected after that moment, and its `Promote` counts from its election.
+ *   A leader serves reads only after an entry of its own term, and a member answers one after it
+ *   has applied as much. So an answer of the term T or later comes from a member that knows a
+ *   leader of T or later: etcd notes a leader before it applies the leader's entries.
+ * - A quorum still followed the leader of T after the read had left. So a leader of a later term
+ *   was elected after that moment, and its `Promote` counts from its election.
  * - What the deposed leader's answer says is then true of the new one without it.
  *
- * Leases above five minutes are an exception where etcd's lease checkpoints are on, an experiment: a
- * new leader continues from the last checkpoint.
+ * Leases above five minutes are an exception where etcd's lease checkpoints are on, an experiment:
+ * a new leader continues from the last checkpoint.
  */
 import type { Connection } from './connection.js'
 import { METHODS, op, readTxn, txn, type TxnAnswer } from './messages.js'
