@@ -155,6 +155,8 @@ async function tryToJoin(
   const { lock, id } = claim
   const entry = { lock, id, key, number: answer.revision }
   const later = crowd.before(entry, claim)
+  // A claim that gives up before it is watched does not ask how the read ended.
+  later.catch(() => undefined)
   return { ...entered(planned, answer.revision, BEHIND_MANY, true), later }
 }
 

@@ -1,0 +1,31 @@
+/** A read that is not asked for how it ended. */
+import { expect, test, vi } from 'vitest'
+import { enter } from '../../dist/stores/etcd/enter-queue.js'
+import { Keys } from '../../dist/stores/etcd/keys.js'
+import { EtcdSession } from '../../dist/stores/etcd/leases.js'
+import type { QuorumReads } from '../../dist/stores/etcd/quorum-reads.js'
+import { newEntryData } from '../../dist/stores/coordination/entry.js'
+import { after, makeClaim } from './support/world.js'
+
+test('a claim that is never watched leaves no rejection unhandled', async () => {
+  const unhandled = vi.fn<() => void>()
+  process.on('unhandledRejection', unhandled)
+  after(async () => void process.off('unhandledRejection', unhandled))
+  const claim = makeClaim('unread')
+  const session = new EtcdSession(1n, 10_000, {} as QuorumReads)
+  const result = await enter(
+    async () => ({ succeeded: true, revision: 5n, term: 1n, answers: [] }),
+    claim,
+    { take: () => 'key', exchange: () => 'key' },
+    newEntryData(claim, 0),
+    { holder: session, waiter: session, openWaiter: async () => session },
+    {
+      keys: new Keys(),
+      crowd: { before: () => Promise.reject(new Error('the store was closed')) },
+      isFull: false,
+    },
+  )
+  expect(result).toMatchObject({ outcome: 'entered', weight: Infinity })
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  expect(unhandled).not.toHaveBeenCalled()
+})
