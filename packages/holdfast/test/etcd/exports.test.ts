@@ -1,7 +1,12 @@
 /** What exported leases leave behind in etcd. */
 import { beforeAll, afterAll, expect, test } from 'vitest'
+import { createLocks } from 'holdfast'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
-import { ask, keys, openLocks } from './support/world.js'
+import { CoordinationStore } from '../../dist/stores/coordination/store.js'
+import { Connection } from '../../dist/stores/etcd/connection.js'
+import { METHODS } from '../../dist/stores/etcd/messages.js'
+import { EtcdService } from '../../dist/stores/etcd/service.js'
+import { after, ask, keys, openLocks } from './support/world.js'
 
 let cluster: EtcdCluster
 
@@ -36,6 +41,40 @@ test('exports that were adopted or released leave no lease of etcd', LIMIT, asyn
   const before = await leaseCount()
   for (let rounds = 0; rounds < 5; rounds += 1) await round()
   await expect.poll(leaseCount, { timeout: 10_000 }).toBeLessThanOrEqual(before)
+})
+
+/** Sends the next change to a detached entry twice, as after a lost answer. */
+class ForgetfulConnection extends Connection {
+  forgets = false
+
+  override async request(...call: Parameters<Connection['request']>): Promise<Buffer> {
+    const [method, body] = call
+    if (this.forgets && method === METHODS.txn && body.includes('"detached":true')) {
+      this.forgets = false
+      await super.request(...call)
+    }
+    return super.request(...call)
+  }
+}
+
+test('an exported lease outlives changes whose answers were lost', LIMIT, async () => {
+  const { endpoints } = cluster
+  const connection = new ForgetfulConnection({ endpoints })
+  const settings = { name: 'etcd', ttlRangeMs: [1000, 60_000] } as const
+  const locks = createLocks(new CoordinationStore(new EtcdService(connection), settings))
+  after(() => locks.close({ graceMs: 0 }))
+  const mutex = locks.mutex('forgotten')
+  const lease = await mutex.acquire()
+  connection.forgets = true
+  const handle = await lease.export()
+  expect(connection.forgets).toBe(false)
+  connection.forgets = true
+  await locks.renewHandle(handle)
+  expect(connection.forgets).toBe(false)
+  // What is not needed any more ends right after the answer, before this is asked.
+  await locks.ping()
+  expect((await mutex.inspect())?.holders).toHaveLength(1)
+  await (await mutex.adopt(handle)).release()
 })
 
 test('an exported lease gives the key of its entry back', LIMIT, async () => {

@@ -156,9 +156,9 @@ export class LeaseAdopter<S extends ServiceSession> {
       const data = show(holder)
       const version = await service.amend({ ...holder.entry, id }, data, holder.version, session)
       if (version === undefined) continue
-      // The session is the entry's alone: nothing stands on it any more. It ends by itself as well.
+      // The session was the entry's alone. It ends by itself as well.
       if (session && holder.data.detached === true)
-        service.endDetached?.(holder).catch(() => undefined)
+        service.endDetached?.(holder, session).catch(() => undefined)
       return { holder, data, version }
     }
     throw this.#changedMeanwhile(lock)

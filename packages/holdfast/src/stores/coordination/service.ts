@@ -215,8 +215,11 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
   evict(listed: ListedEntry, reason: string | undefined): Promise<boolean>
   /** Another claim has taken over the entry of a claim of this client. Where `adopts` is true. */
   noteAdopted?(claim: ClaimRef): Promise<void>
-  /** Ends the session of a detached entry that does not stand on it any more. */
-  endDetached?(listed: ListedEntry): Promise<void>
+  /**
+   * Ends the session on which a detached entry stood when it was listed, unless it still does: a
+   * change whose answer was lost may have passed it to `session` before.
+   */
+  endDetached?(listed: ListedEntry, session: S): Promise<void>
   /**
    * Calls back once when a predecessor has changed or gone after the moment; spurious calls are
    * allowed.

@@ -156,8 +156,8 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     this.#removals.forget(claim)
   }
 
-  endDetached(listed: ListedEntry): Promise<void> {
-    return this.#removals.endDetached(listed)
+  async endDetached(listed: ListedEntry, { lease }: EtcdSession): Promise<void> {
+    if (listed.sessionId !== lease) await this.#removals.endDetached(listed)
   }
 
   watch({ predecessors, moment, onlyGone }: Watched, changed: () => void): ServiceWatch {
