@@ -1,4 +1,5 @@
 /** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
+import { pendingCall } from '../async/keep-alive.js'
 import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
@@ -125,7 +126,7 @@ export class BasicLock implements Lockable<HeldLease> {
   async inspect(extra?: unknown): Promise<LockState> {
     checkNoOptions('inspect', extra, { lock: this.name })
     const { inspectLock } = await import('./look-up.js')
-    return inspectLock(this.#client, this.#template)
+    return pendingCall(inspectLock(this.#client, this.#template))
   }
 
   async adopt(handle: string, extra?: unknown): Promise<HeldLease> {

@@ -131,6 +131,33 @@ test('a server that greets and hangs up is asked twice a second in the end', asy
   expect(connections).toBeLessThan(20)
 })
 
+/** How many timers keep the process alive now. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+}
+
+test('a request without a server does not keep the process alive', async () => {
+  let greetings = 0
+  const port = await portOf((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => {
+      greetings += 1
+      if (greetings > 1) return
+      socket.end(new Writer().int(0).int(10_000).long(7n).bytes(Buffer.alloc(16)).frame())
+    })
+  })
+  const session = await opening(`127.0.0.1:${port}`)
+  after(() => session.end())
+  // The second connection is never greeted.
+  await expect.poll(() => greetings).toBe(2)
+  expect(session.connected).toBe(false)
+  const before = timers()
+  const outcome = expect(session.ask(getData('/x', false))).rejects.toMatchObject({ code: -112 })
+  expect(timers()).toBe(before)
+  await session.end()
+  await outcome
+})
+
 describe('a server that talks nonsense', () => {
   const sockets: Socket[] = []
   afterEach(() => {

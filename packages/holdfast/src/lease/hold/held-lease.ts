@@ -1,4 +1,5 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
+import { pendingCall } from '../../async/keep-alive.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
@@ -34,11 +35,11 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   async downgrade(extra?: unknown): Promise<void> {
-    return (await import('./lease-terms.js')).downgrade(this, extra)
+    return pendingCall((await import('./lease-terms.js')).downgrade(this, extra))
   }
 
   async export(extra?: unknown): Promise<string> {
-    return (await import('../adopt/export-and-adopt.js')).exportLease(this, extra)
+    return pendingCall((await import('../adopt/export-and-adopt.js')).exportLease(this, extra))
   }
 
   override assertHeld(extra?: unknown): void {

@@ -232,6 +232,8 @@ export class ZooKeeperSession implements ServiceSession {
       this.#waiting.delete(waiting)
       pending.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${WAIT_MS} ms`))
     }, WAIT_MS)
+    // Of a pending call the runtime keeps the process alive, and of a held lease nothing does.
+    timer.unref()
     const settled = <A extends unknown[]>(settle: (...args: A) => void): ((...args: A) => void) => {
       return (...args) => {
         clearTimeout(timer)

@@ -1,6 +1,7 @@
 /** A pending call keeps the process alive. Nothing else of a client does. */
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
+import type { Adoption, ClaimRef, InspectQuery } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../support/world.js'
 
@@ -40,6 +41,32 @@ describe('keeps the process alive', () => {
     await (await waiting[1])?.release()
     expect(timers()).toBe(before)
     await locks.close()
+  })
+
+  test('an inspection, a downgrade and an export, until the store has answered', async () => {
+    const answers: (() => void)[] = []
+    const later = <T>(work: () => T): Promise<Awaited<T>> =>
+      new Promise<void>((resolve) => void answers.push(resolve)).then(work) as Promise<Awaited<T>>
+    const store = memoryStore()
+    const [inspect, downgrade] = [store.inspect.bind(store), store.downgrade.bind(store)]
+    Object.assign(store, {
+      traits: { ...store.traits, adopt: true },
+      inspect: (query: InspectQuery) => later(() => inspect(query)),
+      downgrade: (claim: ClaimRef) => later(() => downgrade(claim)),
+      adopt: ({ token, to: { ttlMs } }: Adoption) =>
+        later(() => ({ outcome: 'granted', token, tokens: 1, ttlMs, remainingMs: ttlMs })),
+    })
+    const lock = createLocks(store).readWriteLock('a').write
+    const lease = await lock.acquire()
+    const before = timers()
+    for (const call of [() => lock.inspect(), () => lease.downgrade(), () => lease.export()]) {
+      const outcome = outcomeOf<unknown>(call())
+      while (answers.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      expect(timers()).toBeGreaterThan(before)
+      answers.pop()?.()
+      expect(await outcome).toHaveProperty('value')
+      expect(timers()).toBe(before)
+    }
   })
 
   test('a run, until its client is closed', async () => {
