@@ -14,6 +14,8 @@ import { isRetryable } from '../release/withdrawals.js'
  * Attempts a new claim. Returns the grant if the store grants it at once, and undefined if the
  * listener was called already. Otherwise returns the pending claim, which continues until it calls
  * the listener or its caller stops it.
+ *
+ * @param waitMs how long its first caller waits at most
  * @throws what the store threw in this call, unless the claim attempts again after it
  */
 export function startClaim(
@@ -21,6 +23,7 @@ export function startClaim(
   template: ClaimTemplate,
   terms: ClaimTerms,
   listener: ClaimListener,
+  waitMs = Infinity,
 ): Grant | PendingClaim | undefined {
   const { runtime, retries } = services
   const sentMs = runtime.clock.monotonicMs()
@@ -34,7 +37,7 @@ export function startClaim(
   const release = services.releases.byLock.get(template.lock)
   if (release && runtime.store.traits.ordered !== true)
     return new PendingClaim(services, template, terms, listener, claim).startAfter(release)
-  const pause = terms.enqueue ? services.pauses?.byLock.get(template.lock) : undefined
+  const pause = terms.enqueue ? services.pauses?.before(template.lock, waitMs) : undefined
   if (pause) return new PendingClaim(services, template, terms, listener, claim).startAfter(pause)
   let answer: MaybePromise<AttemptResult>
   try {

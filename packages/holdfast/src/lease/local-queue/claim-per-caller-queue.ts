@@ -119,7 +119,8 @@ export class ClaimPerCallerQueue {
       failing: (outage) => place.value.wait.noteOutage(outage),
     }
     try {
-      const found = startClaim(this.#services, this.#template, this.#terms, listener)
+      const { waitMs } = place.value.wait
+      const found = startClaim(this.#services, this.#template, this.#terms, listener, waitMs)
       if (found instanceof Grant) this.#granted(place, found)
       else place.value.pending = found
     } catch (error) {

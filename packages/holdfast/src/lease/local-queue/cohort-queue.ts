@@ -80,7 +80,7 @@ export class CohortQueue
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
     const { runtime } = this.#services
     if (!this.#pending && !this.#grant) {
-      const found = startClaim(this.#services, this.#template, this, this)
+      const found = startClaim(this.#services, this.#template, this, this, limits.waitMs)
       if (found instanceof Grant) {
         if (channels.granted.hasSubscribers)
           runtime.announce('granted', found.claim, { token: found.token, durationMs: 0 })
@@ -169,7 +169,8 @@ export class CohortQueue
   #startClaim(): void {
     invariant(!this.#pending, 'a cohort has one claim on its way at most', this.#template.lock)
     try {
-      const found = startClaim(this.#services, this.#template, this, this)
+      const waitMs = this.#waits.first?.value.waitMs
+      const found = startClaim(this.#services, this.#template, this, this, waitMs)
       if (found instanceof Grant) this.done(found)
       else this.#pending = found
     } catch (error) {

@@ -38,14 +38,20 @@ export class ReleasePauses {
   readonly #longestMs: number
   readonly #locks = new Map<string, Contention>()
   readonly #open = new Map<string, Promise<void>>()
-  /** Each resolves when this process may attempt its lock again. */
-  readonly byLock: ReadonlyMap<string, Promise<void>> = this.#open
 
   /** @param longestMs the longest pause: how soon another process may attempt again */
   constructor(clock: Clock, random: Random, longestMs: number) {
     this.#clock = clock
     this.#random = random
     this.#longestMs = longestMs
+  }
+
+  /**
+   * Returns what resolves when this process may attempt the lock again; undefined for at once. A
+   * wait that might end during the pause has none, or it would end without an attempt.
+   */
+  before(lock: string, waitMs: number): Promise<void> | undefined {
+    return waitMs > 2 * this.#longestMs ? this.#open.get(lock) : undefined
   }
 
   /** An attempt of this process found the lock taken. */

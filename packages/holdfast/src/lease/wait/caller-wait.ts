@@ -94,6 +94,10 @@ export class CallerWait<T> implements OpenWait {
     if (nested) this.leaveDetector = runtime.deadlocks.add(this, nested)
   }
 
+  get waitMs(): number {
+    return this.limits.waitMs
+  }
+
   /** Ends the wait. It resolves to the value, or as the promise does. */
   serve(value: T | Promise<T>): void {
     invariant(this.runtime.waits.delete(this.place), 'a wait settles once', this.lock)

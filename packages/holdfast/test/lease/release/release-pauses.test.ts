@@ -74,3 +74,15 @@ test('process alone loses less than a hundredth to pauses', async () => {
   // An attempt and a release, each there and back.
   expect(grants[0]).toBeGreaterThan((0.99 * 10_000) / (4 * LATENCY_MS))
 })
+
+test('short wait of a process alone never times out at its own pause', async () => {
+  const clock = new VirtualClock()
+  const locks = createLocks(withoutQueue(clock), { clock, random: new SeededRandom(7) })
+  const work = async (): Promise<void> => {
+    while (clock.monotonicMs() < 3000) {
+      const lease = await locks.mutex('lock').acquire({ waitMs: 5 })
+      await lease.release()
+    }
+  }
+  await expect(clock.until(work())).resolves.toBeUndefined()
+})
