@@ -26,6 +26,8 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** An option comes before its variable, and that before the settings of the machine. */
 export function locateStore(options: LocateOptions, env: Env = process.env): StoreLocation {
+  // Not the working folder, which is not checked when an option names it.
+  if (options.modules === '') throw new UsageError('Write: --modules PATH')
   const named = namedStore(options, env)
   const modules = options.modules ?? given(env['HOLDFAST_MODULES'])
   // The file is read for what is not given otherwise.

@@ -90,6 +90,16 @@ describe('a command without its client library', () => {
     expect(await inherited.code()).toBe(3)
   })
 
+  it('refuses an empty --modules, which is the working folder', async () => {
+    const bin = commandAlone()
+    const folder = plant(new Box().folder)
+    for (const command of ['ls', 'lab']) {
+      const run = start(bin, folder, [command, '--modules', ''])
+      expect(await run.code()).toBe(64)
+      expect(run.stderr).toContain('Write: --modules PATH')
+    }
+  })
+
   it('refuses a --modules that has no library', async () => {
     const run = start(commandAlone(), '/', ['ls', '--modules', '/etc'])
     expect(await run.code()).toBe(78)
