@@ -110,6 +110,11 @@ export function lockSettings(
   defaultTtlMs = DEFAULT_TTL_MS,
 ): LockSettings {
   const waitMs = waitOf(values)
+  // The run would be ended, and none would take its place.
+  if (values.replace === true && waitMs === 0)
+    throw new UsageError(
+      '--replace ends a run, and waits until that releases the lock. Give --wait DUR.',
+    )
   return {
     name: inNamespace(values.namespace, name),
     store: values.store,

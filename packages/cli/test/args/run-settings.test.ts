@@ -42,6 +42,8 @@ describe('the options of run', () => {
     [['job', '--wait', 'Infinity', ...TRUE], 'Write inf.'],
     [['job', '-n', '-w', '5s', ...TRUE], '--wait and --no-wait'],
     [['job', '-w', '5', ...TRUE], '5s for seconds'],
+    [['job', '--replace', '-n', ...TRUE], '--replace ends a run, and waits'],
+    [['job', '--replace', '-w', '0', ...TRUE], '--replace ends a run, and waits'],
     [['job', '-E', '256', ...TRUE], 'from 0 to 255'],
     [['job', '-E', '-1', ...TRUE], 'is missing, or begins with -'],
     [['job', '-E', '1', '--skip-ok', ...TRUE], 'two exit codes'],
