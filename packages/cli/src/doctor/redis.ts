@@ -3,6 +3,7 @@ import { aclRule, diagnose, redisStore, type RedisDiagnosis } from 'holdfast/red
 import {
   findRedisLibrary,
   redisTarget,
+  shownHost,
   type Connection,
   type RedisHost,
   type RedisLibrary,
@@ -33,9 +34,9 @@ export async function checkRedis({ url, modules }: StoreLocation): Promise<Findi
   const isEnough = sound >= needed
   // With several servers each finding names its server, and a minority may fail.
   const named = found.flatMap((findings, index) => {
-    const { host, port } = hosts[index] as RedisHost
+    const host = shownHost(hosts[index] as RedisHost)
     return findings.map(({ exitCode, ...finding }): Finding => {
-      const text = `${host}:${port}: ${finding.text}`
+      const text = `${host}: ${finding.text}`
       if (finding.verdict !== 'failure' || isEnough) {
         return { ...finding, text, verdict: finding.verdict === 'ok' ? 'ok' : 'warning' }
       }

@@ -40,4 +40,4 @@ export function redact(text: string): string {
 }
 
 const ADDRESS =
-  /(\/\/|\b(?:rediss?|redlocks?|postgres(?:ql)?|mysql|mariadb|etcds?|zk)(?:\+[a-z]+)?:\/{0,2})\S*@/gi
+  /(\/\/|\b(?:rediss?|redlocks?|postgres(?:ql)?|mysql|mariadb|etcds?|zk|unix)(?:\+[a-z]+)?:\/{0,2})\S*@/gi

@@ -2,7 +2,13 @@
 import { StoreUnavailableError } from 'holdfast'
 import { ConfigError } from '../cli-error.js'
 import { withTimeout } from '../../../holdfast/dist/clock/with-timeout.js'
-import type { Connection, RedisHost, RedisLibrary, RedisTarget } from 'holdfast/url'
+import {
+  shownHost,
+  type Connection,
+  type RedisHost,
+  type RedisLibrary,
+  type RedisTarget,
+} from 'holdfast/url'
 
 /** A Sentinel that does not answer within this time is skipped. */
 const ANSWER_LIMIT_MS = 2000
@@ -22,7 +28,7 @@ export async function primaryOf(library: RedisLibrary, target: RedisTarget): Pro
       ...(tls === undefined ? {} : { tls }),
       ...(credentials === undefined ? {} : { credentials }),
     }
-    const address = `${host.host}:${host.port}`
+    const address = shownHost(host)
     const connection = library.single(sentinel, host)
     let reply: unknown
     try {

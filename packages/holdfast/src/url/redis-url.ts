@@ -5,9 +5,10 @@
  *   redis+sentinel://host:26379,host:26379/mymaster/0    the primary that the Sentinels name
  *   redis+cluster://host:6379,host:6379                  a Cluster
  *   redlock://host:6379,host:6379,host:6379              independent servers, by majority
+ *   redis+unix://user:password@/run/redis.sock?db=0      one server, through a Unix socket
  *
  * rediss, rediss+sentinel, rediss+cluster and redlocks use TLS, with the options ca, cert, key
- * (files) and serverName. Credentials stand in the URL, in files or in the environment: see
+ * (files) and serverName. `unix:` means `redis+unix:`, as in redis-py and node-redis. Credentials stand in the URL, in files or in the environment: see
  * `credentialsOf`.
  */
 import { LockUsageError } from '../errors.js'
@@ -22,9 +23,12 @@ import { shownOption } from './secrets.js'
 
 export type RedisKind = 'single' | 'sentinel' | 'cluster' | 'redlock'
 
-export interface RedisHost {
-  readonly host: string
-  readonly port: number
+/** Where a server listens: at a port, or at the path of a Unix socket. */
+export type RedisHost = { readonly host: string; readonly port: number } | { readonly path: string }
+
+/** Returns the host for people. */
+export function shownHost(host: RedisHost): string {
+  return 'path' in host ? host.path : `${host.host}:${host.port}`
 }
 
 export interface RedisTls {
@@ -53,10 +57,18 @@ interface Scheme {
   readonly kind: RedisKind
   readonly secure: boolean
   readonly example: string
+  readonly isSocket?: boolean
 }
 
-const SCHEMES: Readonly<Record<string, Scheme>> = Object.fromEntries(
-  (
+const SOCKET: Scheme = {
+  kind: 'single',
+  secure: false,
+  isSocket: true,
+  example: 'redis+unix:///run/redis.sock?db=0',
+}
+
+const SCHEMES: Readonly<Record<string, Scheme>> = Object.fromEntries<Scheme>([
+  ...(
     [
       ['redis', 'single', '://host:6379/0'],
       ['redis+sentinel', 'sentinel', '://sentinel1:26379,sentinel2:26379/mymaster'],
@@ -68,9 +80,11 @@ const SCHEMES: Readonly<Record<string, Scheme>> = Object.fromEntries(
     return [
       [name, { kind, secure: false, example: name + form }],
       [secure, { kind, secure: true, example: secure + form }],
-    ]
+    ] as const
   }),
-)
+  ['redis+unix', SOCKET],
+  ['unix', SOCKET],
+])
 
 /** The schemes that this module reads. */
 export const REDIS_SCHEMES: readonly string[] = Object.keys(SCHEMES)
@@ -96,12 +110,11 @@ export function redisTarget(url: string, env: Env = process.env): RedisTarget {
   // The message does not quote the URL: the mistake may be a password in the wrong place.
   const fail = (what: string): LockUsageError =>
     new LockUsageError(`The Redis URL ${what}. Write one such as ${scheme.example}.`)
-  const match = /^\/\/(?:([^/?#]*)@)?([^@/?#]*)(\/[^@?#]*)?(?:\?([^#]*))?$/.exec(rest)
-  const [, user, hosts = '', path = '', query = ''] = match ?? []
-  if (match === null || hosts === '') throw fail(`names no server. ${ESCAPING}`)
+  const { user, query, hosts, path } = partsOf(rest, scheme, fail)
   const options = optionsOf(query, scheme, fail)
   const prefix = options.get('prefix')
-  const ofServers = { kind: 'REDIS', user, file: options.get('passwordFile') } as const
+  const file = options.get('passwordFile')
+  const ofServers = { kind: 'REDIS', user: userOf(user, options, fail), file } as const
   const ofSentinels = {
     kind: 'SENTINEL',
     user: undefined,
@@ -112,8 +125,9 @@ export function redisTarget(url: string, env: Env = process.env): RedisTarget {
     kind === 'sentinel' ? credentialsOf(ofSentinels, env, fail) : undefined
   return {
     kind,
-    hosts: hostsOf(hosts, kind, fail),
-    ...placeOf(path, kind, fail),
+    ...(scheme.isSocket === true
+      ? { hosts: [{ path: decode(path, fail) }], database: databaseOf(options.get('db'), fail) }
+      : { hosts: hostsOf(hosts, kind, fail), ...placeOf(path, kind, fail) }),
     ...(prefix === undefined ? {} : { prefix }),
     ...(secure ? { tls: tlsOf(options) } : {}),
     ...(credentials === undefined ? {} : { credentials }),
@@ -123,6 +137,47 @@ export function redisTarget(url: string, env: Env = process.env): RedisTarget {
 
 /** An unescaped special character hides the end of the password. */
 const ESCAPING = 'In a user name or password, escape special characters: / as %2F'
+
+interface Parts {
+  readonly user: string | undefined
+  readonly hosts: string
+  readonly path: string
+  readonly query: string
+}
+
+function partsOf(rest: string, { isSocket }: Scheme, fail: Fail): Parts {
+  // Programs also write the path of a socket without the slashes of an empty host.
+  const form =
+    isSocket === true
+      ? /^(?:\/\/(?:(?<user>[^/?#]*)@)?|(?!\/\/))(?<path>\/[^?#]+)(?:\?(?<query>[^#]*))?$/
+      : /^\/\/(?:(?<user>[^/?#]*)@)?(?<hosts>[^@/?#]+)(?<path>\/[^@?#]*)?(?:\?(?<query>[^#]*))?$/
+  const groups = form.exec(rest)?.groups
+  if (!groups) {
+    const what = isSocket === true ? 'names no path of a socket' : 'names no server'
+    throw fail(`${what}. ${ESCAPING}`)
+  }
+  const { user, hosts = '', path = '', query = '' } = groups
+  return { user, hosts, path, query }
+}
+
+/** Returns the user with the password, which may be an option for a socket. */
+function userOf(
+  user: string | undefined,
+  options: ReadonlyMap<string, string>,
+  fail: Fail,
+): string | undefined {
+  const password = options.get('password')
+  if (password === undefined) return user
+  if (user?.includes(':') === true) throw fail('has two passwords')
+  return `${user ?? ''}:${encodeURIComponent(password)}`
+}
+
+function databaseOf(number: string | undefined, fail: Fail): number {
+  if (number !== undefined && !/^\d{1,5}$/.test(number)) {
+    throw fail('has a db that is not the number of a database')
+  }
+  return Number(number ?? 0)
+}
 
 function hostsOf(text: string, kind: RedisKind, fail: Fail): RedisHost[] {
   const hosts = text.split(',').map((part) => hostOf(part, kind, fail))
@@ -135,7 +190,7 @@ function hostsOf(text: string, kind: RedisKind, fail: Fail): RedisHost[] {
     if (hosts.length < FEWEST_NODES) {
       throw fail(`names ${hosts.length} servers, and Redlock needs at least ${FEWEST_NODES}`)
     }
-    if (new Set(hosts.map(({ host, port }) => `${host}:${port}`)).size < hosts.length) {
+    if (new Set(hosts.map(shownHost)).size < hosts.length) {
       throw fail('names one server twice, and one server must not vote twice')
     }
   }
@@ -171,7 +226,7 @@ function placeOf(path: string, kind: RedisKind, fail: Fail): { master?: string; 
 
 function optionsOf(
   query: string,
-  { kind, secure }: Scheme,
+  { kind, secure, isSocket }: Scheme,
   fail: Fail,
 ): ReadonlyMap<string, string> {
   const known = [
@@ -179,6 +234,7 @@ function optionsOf(
     'passwordFile',
     ...(kind === 'sentinel' ? ['sentinelPasswordFile'] : []),
     ...(secure ? [...TLS_FILES, 'serverName'] : []),
+    ...(isSocket === true ? ['db', 'password'] : []),
   ]
   const options = new Map<string, string>()
   const given = new URLSearchParams(query)

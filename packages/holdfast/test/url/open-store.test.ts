@@ -17,11 +17,12 @@ import { openPostgresPool } from '../../dist/url/postgres.js'
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-open-'))
+const socket = join(folder, 'redis.sock')
 let redis: RedisServer
 let postgres: PostgresServer
 
 beforeAll(async () => {
-  redis = await startRedis({ password: 'sesame' })
+  redis = await startRedis({ password: 'sesame', config: [['unixsocket', socket]] })
   postgres = await startPostgres()
   for (const name of ['ioredis', 'redis']) {
     mkdirSync(join(folder, name, 'node_modules'), { recursive: true })
@@ -47,6 +48,32 @@ describe('openStore', () => {
     await locks.mutex('a').run(async (lease) => expect(lease.token).toBeGreaterThan(0n))
     expect(await connections()).toBeGreaterThan(0)
     await locks.close()
+    await eventually('no connection is left', async () => (await connections()) === 0)
+  })
+
+  it.each(['ioredis', 'redis'])('opens Redis through a Unix socket with %s', async (name) => {
+    const url = `redis+unix://:sesame@${socket}?db=2&prefix=${name}`
+    const options = { librariesOf: join(folder, name) }
+    const locks = createLocks(await openStore(url, options))
+    // The other form, with the password as an option.
+    const others = createLocks(
+      await openStore(`unix://${socket}?db=2&prefix=${name}&password=sesame`, options),
+    )
+    const lease = await locks.mutex('a').acquire()
+    expect(await others.mutex('a').tryAcquire()).toBeUndefined()
+    // A waiter has a connection for messages, which must use the socket too.
+    const next = others.mutex('a').acquire({ waitMs: 5000 })
+    await eventually('the waiter is in the queue', async () => {
+      const { waiters } = await locks.mutex('a').inspect()
+      return waiters.length === 1
+    })
+    const clients = await redis.command('CLIENT', 'LIST')
+    expect(clients).toMatch(/name=holdfast .* db=2 /)
+    expect(clients).not.toMatch(/addr=127.*name=holdfast /)
+    await lease.release()
+    await (await next).release()
+    await locks.close()
+    await others.close()
     await eventually('no connection is left', async () => (await connections()) === 0)
   })
 

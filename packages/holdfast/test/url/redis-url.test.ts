@@ -64,6 +64,15 @@ describe('what a URL names', () => {
     },
   )
 
+  it.each([
+    ['redis+unix:///run/redis.sock', '/run/redis.sock', 0],
+    ['unix:///run/redis.sock?db=3', '/run/redis.sock', 3],
+    ['unix:/run/redis.sock', '/run/redis.sock', 0],
+    ['UNIX:///run/a%20b%3F@c.sock', '/run/a b?@c.sock', 0],
+  ])('reads the path of a socket: %s', (url, path, database) => {
+    expect(read(url)).toEqual({ kind: 'single', hosts: [{ path }], database })
+  })
+
   it('reads the prefix of the keys', () => {
     expect(read('redis://h?prefix=shop').prefix).toBe('shop')
   })
@@ -85,6 +94,10 @@ describe('whose credentials count', () => {
     [`redis://me@h?passwordFile=${secret}`, env, { username: 'me', password: 'from-a-file' }],
     ['redis://h', { HOLDFAST_REDIS_PASSWORD_FILE: secret }, { password: 'from-a-file' }],
     ['redis://:own@h', { HOLDFAST_REDIS_PASSWORD_FILE: '/no/such/file' }, { password: 'own' }],
+    ['redis+unix://me:p%2Fw@/s', env, { username: 'me', password: 'p/w' }],
+    ['redis+unix:///s?password=p%26w', env, { password: 'p&w' }],
+    ['redis+unix://me@/s?password=p%26w', env, { username: 'me', password: 'p&w' }],
+    ['redis+unix://me@/s', env, { username: 'me', password: 'env-password' }],
     ['redlock://me:own@a,b,c', {}, { username: 'me', password: 'own' }],
   ])('%s with %j', (url, variables, credentials) => {
     expect(read(url, variables).credentials).toEqual(credentials)
@@ -129,6 +142,16 @@ describe('what makes no sense', () => {
     ['redlock://a,b', {}, 'LOCK_USAGE', 'at least 3'],
     ['redlock://a,b,a:6379', {}, 'LOCK_USAGE', 'must not vote twice'],
     [`redis://:open-sesame@h?passwordFile=${secret}`, {}, 'LOCK_USAGE', 'and names a file'],
+    ['redis+unix:', {}, 'LOCK_USAGE', 'names no path of a socket'],
+    ['unix://host/path', {}, 'LOCK_USAGE', 'names no path of a socket'],
+    ['unix:///', {}, 'LOCK_USAGE', 'names no path of a socket'],
+    ['unix://:open/sesame@/s', {}, 'LOCK_USAGE', '%2F'],
+    ['unix://:open?sesame@/s', {}, 'LOCK_USAGE', '%2F'],
+    ['unix:///s?db=x', {}, 'LOCK_USAGE', 'number of a database'],
+    ['unix:///s?virtual_host=1', {}, 'LOCK_USAGE', 'the option "virtual_host"; known here are'],
+    ['unix:///s?ca=x', {}, 'LOCK_USAGE', 'the option "ca"'],
+    ['unix://:a@/s?password=sesame', {}, 'LOCK_USAGE', 'two passwords'],
+    ['redis://h?password=sesame', {}, 'LOCK_USAGE', 'the option "password"'],
     ['redis://me@h', {}, 'STORE_CONFIG', 'has no password'],
     ['redis://h?passwordFile=/no/such/file', {}, 'STORE_CONFIG', 'cannot be read'],
     [`redis://h?passwordFile=${empty}`, {}, 'STORE_CONFIG', 'is empty'],
