@@ -155,12 +155,21 @@ export class Grant implements LaneMember<Grant> {
    * doubted only if it would be over by either clock: see `ClockTrust`.
    */
   clocksDisagree(nowMs: number, offsetMs: number): boolean {
+    const partedMs = this.#partedMs(offsetMs)
+    if (partedMs === 0) return false
+    const mostMs = marginMs(this.ttlMs) + this.#trust.slackMs(this.ttlMs)
+    return partedMs > mostMs || nowMs + partedMs >= this.deadlineMs
+  }
+
+  /** Returns until when it counts as held by either clock, if it is alive. */
+  heldUntilMs(offsetMs: number): number {
+    return this.deadlineMs - this.#partedMs(offsetMs)
+  }
+
+  /** How far the clocks have parted; 0 within the margin. */
+  #partedMs(offsetMs: number): number {
     const partedMs = Math.abs(offsetMs - this.#offsetMs)
-    const margin = marginMs(this.ttlMs)
-    if (partedMs <= margin) return false
-    return (
-      partedMs > margin + this.#trust.slackMs(this.ttlMs) || nowMs + partedMs >= this.deadlineMs
-    )
+    return partedMs <= marginMs(this.ttlMs) ? 0 : partedMs
   }
 
   /** Whether clocks that part all the time will soon have parted too far. */

@@ -14,8 +14,10 @@ const LAST_DATE_MS = 8.64e15
 export class HeldLease extends Hold implements WriteLease {
   get remainingMs(): number {
     if (!this.held) return 0
-    const endsMs = Math.min(this.grant.deadlineMs, this.endsMs)
-    return Math.max(0, endsMs - this.services.runtime.clock.monotonicMs())
+    const { runtime } = this.services
+    const nowMs = runtime.clock.monotonicMs()
+    const heldUntilMs = this.grant.heldUntilMs(runtime.clockOffsetMs(nowMs))
+    return Math.max(0, Math.min(heldUntilMs, this.endsMs) - nowMs)
   }
 
   async renew(options?: RenewOptions): Promise<void> {

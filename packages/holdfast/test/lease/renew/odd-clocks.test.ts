@@ -79,6 +79,21 @@ test('a sleep of the machine is noticed, also after many steps of the wall clock
   expect(lease.held).toBe(false)
 })
 
+test('a lease that stays held through a sleep has as much less time left', async () => {
+  const { clock, client } = makeWorld()
+  const lease = await clock.until(client({ ttlMs: 3000 }).mutex('a').acquire())
+  for (let step = 0; step < 20; step += 1) {
+    clock.stepWall(200)
+    await clock.advance(500)
+  }
+  const leftMs = lease.remainingMs
+  clock.stepWall(800)
+  expect(lease.held).toBe(true)
+  expect(lease.remainingMs).toBeLessThanOrEqual(leftMs - 800)
+  await clock.until(lease.ensure(2500))
+  expect(lease.remainingMs).toBeGreaterThanOrEqual(2500)
+})
+
 test('two sleeps within a minute are each noticed by the margin', async () => {
   const { clock, client } = makeWorld()
   const lease = await clock.until(client({ ttlMs: 3000 }).mutex('a').acquire())
