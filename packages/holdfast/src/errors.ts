@@ -145,6 +145,15 @@ const LOSS_TEXT: Record<LossReason, string> = {
   'max-hold': 'it was held for longer than maxHoldMs',
 }
 
+/** A TTL below this may be one that was meant in seconds. */
+const SHORT_TTL_MS = 1000
+
+/** The hint for a lease that ended by its own TTL, when that was very short. */
+function shortTtlText(reason: LossReason, ttlMs = Infinity): string {
+  const isOver = reason === 'deadline' || reason === 'expired'
+  return isOver && ttlMs < SHORT_TTL_MS ? ` It had ttlMs: ${ttlMs}, in milliseconds.` : ''
+}
+
 /** The lease ended before the work under it did. Another holder may work already. */
 export class LockLostError extends LockError {
   /** @internal */
@@ -155,13 +164,18 @@ export class LockLostError extends LockError {
 
   constructor(
     reason: LossReason,
-    details: LockErrorDetails & { lock: string; stealReason?: string | undefined },
+    details: LockErrorDetails & {
+      lock: string
+      stealReason?: string | undefined
+      /** The TTL of the lease. */
+      ttlMs?: number
+    },
   ) {
-    const { stealReason } = details
+    const { stealReason, ttlMs } = details
     super(
       'LOCK_LOST',
       `The lease on "${details.lock}" was lost: ${LOSS_TEXT[reason]}${stealReason === undefined ? '' : ` (${stealReason})`}. ` +
-        'Stop the work, and let the protected resource check the fencing token.',
+        `Stop the work, and let the protected resource check the fencing token.${shortTtlText(reason, ttlMs)}`,
       details,
     )
     this.reason = reason

@@ -174,11 +174,22 @@ export class Hold implements Forgettable, Enterable {
 
   /** Returns the loss for the caller, who may have met another error meanwhile. */
   lossError(cause?: unknown): LockLostError {
-    const { clock, store } = this.services.runtime
+    const { clock } = this.services.runtime
     const isOverstayed = clock.monotonicMs() >= this.endsMs
     const reason = this.lost?.reason ?? (isOverstayed ? 'max-hold' : 'deadline')
     const stealReason = this.lost?.stealReason
-    return new LockLostError(reason, { lock: this.name, store: store.name, cause, stealReason })
+    return this.lossOf(reason, cause, stealReason)
+  }
+
+  private lossOf(reason: LossReason, cause?: unknown, stealReason?: string): LockLostError {
+    const { grant, services } = this
+    return new LockLostError(reason, {
+      lock: this.name,
+      store: services.runtime.store.name,
+      cause,
+      stealReason,
+      ttlMs: grant.askedTtlMs,
+    })
   }
 
   /** `release` without a promise where none is needed. */
@@ -249,8 +260,7 @@ export class Hold implements Forgettable, Enterable {
    * releases before the timer of the deadline runs, and that timer no longer watches the grant.
    */
   private noteLateLoss(reason: LossReason, nowMs: number): void {
-    const { store } = this.services.runtime
-    this.lost = new LockLostError(reason, { lock: this.name, store: store.name })
+    this.lost = this.lossOf(reason)
     this.announceLoss(reason, nowMs)
     this.listeners?.abort(this.lost)
   }
@@ -298,7 +308,7 @@ export class Hold implements Forgettable, Enterable {
     renewals.stopRenewing(this.grant)
     if (this.grant.isOpen) this.grant.state = 'overstayed'
     this.announceLoss('max-hold', runtime.clock.monotonicMs())
-    this.onLoss(new LockLostError('max-hold', { lock: this.name, store: runtime.store.name }))
+    this.onLoss(this.lossOf('max-hold'))
   }
 
   /** A transaction under it may still commit: only the store gives the lock to the next caller. */

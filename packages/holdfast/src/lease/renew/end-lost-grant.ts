@@ -23,7 +23,12 @@ export function endLost(
   const durationMs = clock.monotonicMs() - grant.grantedMs
   if (!wasAnnounced) runtime.announce('lost', claim, { reason, durationMs })
   grant.holder?.onLoss(
-    new LockLostError(reason, { lock: claim.lock, store: store.name, stealReason }),
+    new LockLostError(reason, {
+      lock: claim.lock,
+      store: store.name,
+      stealReason,
+      ttlMs: grant.askedTtlMs,
+    }),
   )
   grant.queue?.onLoss(grant)
 }

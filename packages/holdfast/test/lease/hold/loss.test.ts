@@ -28,6 +28,27 @@ describe('the deadline', () => {
     expect(() => lease.assertHeld()).toThrow(LockLostError)
   })
 
+  test.each([
+    [60, true],
+    [1000, false],
+  ])('of a TTL of %i ms: whether the loss names the unit is %s', async (ttlMs, isNamed) => {
+    const { clock, client } = makeWorld()
+    const fixed = { ttlMs, renew: false }
+    const lease = await clock.until(client(fixed).mutex('a').acquire())
+    clock.freeze(ttlMs)
+    const blocked = (await outcomeOf((async () => lease.assertHeld())())) as { error: Error }
+    const running = client(fixed)
+      .mutex('b')
+      .run((held) => new Promise((resolve) => held.signal.addEventListener('abort', resolve)))
+    const noticed = (await clock.until(outcomeOf(running))) as { error: Error }
+    const stolen = new LockLostError('stolen', { lock: 'a', ttlMs })
+    for (const { error } of [blocked, noticed]) {
+      expect(error).toHaveProperty('code', 'LOCK_LOST')
+      expect(error.message.includes(`It had ttlMs: ${ttlMs}, in milliseconds.`)).toBe(isNamed)
+    }
+    expect(stolen.message).not.toContain('milliseconds')
+  })
+
   test('moves with each renewal, for as long as the lease is held', async () => {
     const { clock, client } = makeWorld()
     const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
