@@ -1,5 +1,6 @@
 /** Errors that several stores throw for the same reason. */
 import { LockUsageError, StoreUnavailableError, type LockErrorDetails } from '../errors.js'
+import { CAPACITY_ALL } from './claim.js'
 
 /** Returns the error for a request to a store that is closed or closes. */
 export function storeClosed(title: string, store: string): LockUsageError {
@@ -18,11 +19,16 @@ export function lockMismatch(
   store?: string,
 ): LockUsageError {
   return new LockUsageError(
-    `Lock "${claim.lock}" is in use as a ${kind} of capacity ${capacity}, ` +
-      `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
+    `Lock "${claim.lock}" is in use as a ${kindText(kind, capacity)}, ` +
+      `and was asked for as a ${kindText(claim.kind, claim.capacity)}. ` +
       'Let all its users agree on one kind and one number of permits, or use another name.',
     { code: 'LOCK_MISMATCH', lock: claim.lock, store, inUse: { kind, capacity: Number(capacity) } },
   )
+}
+
+/** Only a semaphore has a capacity that its users chose. */
+function kindText(kind: string, capacity: number | string): string {
+  return Number(capacity) === CAPACITY_ALL ? kind : `${kind} of capacity ${capacity}`
 }
 
 /** The advice to a process that meets a newer stored format than it knows. */

@@ -1,8 +1,9 @@
 /**
  * What `JSON.stringify`, `util.inspect` and `console.log` show of what the library hands out:
- * tokens as decimal strings, and of a foreign error only name, code and message. Clients of servers
- * keep passwords in the other fields of their errors.
+ * tokens as decimal strings, the whole capacity of a lock as `all`, and of a foreign error only name,
+ * code and message. Clients of servers keep passwords in the other fields of their errors.
  */
+import { CAPACITY_ALL } from './claim.js'
 
 /** The name of the method that `util.inspect` and `console.log` ask for what to show. */
 export const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom')
@@ -31,8 +32,15 @@ export function plainOf(value: unknown, outer: readonly object[] = []): unknown 
   if (outer.includes(value)) return '[Circular]'
   const inner = [...outer, value]
   if (Array.isArray(value)) return value.map((item) => plainOf(item, inner))
-  const entries = Object.entries(value).map(([key, item]) => [key, plainOf(item, inner)] as const)
+  const entries = Object.entries(value).map(
+    ([key, item]) => [key, isAll(key, item) ? 'all' : plainOf(item, inner)] as const,
+  )
   return Object.fromEntries(entries)
+}
+
+/** The capacity of a mutex and the weight of a writer are a number that only stores need. */
+function isAll(key: string, item: unknown): boolean {
+  return item === CAPACITY_ALL && (key === 'capacity' || key === 'weight')
 }
 
 function summaryOf({ name, message, code }: Error & { code?: unknown }): object {

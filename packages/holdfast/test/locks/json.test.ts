@@ -54,6 +54,42 @@ test('leases, multi-leases, what inspect shows, events and errors', async () => 
   })
 })
 
+test('no log shows the number that stands for the whole capacity of a lock', async () => {
+  const locks = makeWorld().direct()
+  const events: unknown[] = []
+  const names = ['attempted', 'queued', 'granted', 'released', 'error'] as const
+  const stops = names.map((name) => onLockEvent(name, (event) => void events.push(event)))
+  const lease = await locks.mutex('a').acquire()
+  const waiting = locks.mutex('a').acquire()
+  const reader = await locks.readWriteLock('rw').read.acquire()
+  const mismatch: unknown = await locks
+    .semaphore('a', { permits: 2 })
+    .tryAcquire()
+    .catch((error: unknown) => error)
+  const other: unknown = await locks
+    .readWriteLock('s')
+    .read.acquire()
+    .then(() => locks.semaphore('s', { permits: 2 }).tryAcquire())
+    .catch((error: unknown) => error)
+  const state = await locks.mutex('a').inspect()
+  const values = [mismatch, other, state, await locks.inspect(), lease, reader, events]
+  for (const value of values) expect(shown(value)).not.toContain('2147483647')
+  expect(json(state)).toMatchObject({
+    capacity: 'all',
+    holders: [{ weight: 'all' }],
+  })
+  expect(inspect(state)).toContain("weight: 'all'")
+  expect(json(mismatch)).toMatchObject({ inUse: { kind: 'mutex', capacity: 'all' } })
+  expect((mismatch as Error).message).toContain(
+    'is in use as a mutex, and was asked for as a semaphore of capacity 2.',
+  )
+  // Programs still compare numbers.
+  expect(state.holders[0]?.weight).toBe(state.capacity)
+  for (const stop of stops) stop()
+  await lease.release()
+  await (await waiting).release()
+})
+
 test('console.log of a lease shows its name, token and state', async () => {
   const locks = makeWorld().direct()
   const lease = await locks.mutex('shown').acquire()
