@@ -1,7 +1,6 @@
 /**
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
-import { isPromise } from '../store/maybe-promise.js'
 import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import { hasContexts } from '../async/async-context.js'
 import type { Client } from './client.js'
@@ -19,6 +18,7 @@ import {
   type RunOptions,
 } from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
+import { noFunction } from '../options/no-function.js'
 import type { ClaimListener } from './claim/claim-terms.js'
 import type { LocalQueue, QueueRegistry } from './local-queue/queue-registry.js'
 import { frameToReenter, refuseSelfDeadlock, runInside } from './nesting/reentrancy.js'
@@ -146,8 +146,7 @@ export class Acquirer {
   async run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
     if (typeof work !== 'function') {
       const { lock } = this.#template
-      const started = isPromise(work) ? ', not a promise: its work began without the lock' : ''
-      throw new LockUsageError(`run of "${lock}" needs a function to call${started}.`, { lock })
+      throw noFunction(`run of "${lock}"`, work, { lock })
     }
     this.#client.runtime.assertOpen(this.#template.lock)
     const limits = options === undefined ? this.#client.waitLimits : this.#limits('run', options)

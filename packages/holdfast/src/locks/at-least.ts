@@ -15,6 +15,7 @@ import {
 } from '../options/lock-options.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkKeys } from '../options/known-keys.js'
+import { noFunction } from '../options/no-function.js'
 import type { Store } from '../store/contract.js'
 
 /**
@@ -52,7 +53,7 @@ export async function runAtLeast<T>(
 /** @throws LockUsageError before the lock is taken, which would keep it for a while. */
 export function assertWork(call: string, lock: string, work: unknown): void {
   if (typeof work === 'function') return
-  throw new LockUsageError(`${call} of "${lock}" needs a function to call.`, { lock })
+  throw noFunction(`${call} of "${lock}"`, work, { lock })
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Client } from '../lease/client.js'
 import { asHeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys } from '../options/known-keys.js'
+import { noFunction } from '../options/no-function.js'
 import { WAIT_KEYS, type WaitOptions } from '../options/lock-options.js'
 import { limitsOf, CallerWait } from '../lease/wait/caller-wait.js'
 import { leadUntilDone, type Candidate } from './lead.js'
@@ -138,7 +139,8 @@ export class ElectionCandidate {
 
   async lead<T>(work: (lease: Lease) => T | PromiseLike<T>, options: LeadOptions = {}): Promise<T> {
     const signal = signalOf('lead', this.#client, this.name, options)
-    if (typeof work !== 'function') throw this.#usage('needs a function to call while it leads.')
+    if (typeof work !== 'function')
+      throw noFunction(`lead of the election "${this.name}"`, work, { lock: this.name })
     if (this.#isInLead) throw this.#usage('leads for another call of lead(); wait for that one.')
     this.#isInLead = true
     try {

@@ -2,7 +2,9 @@
 import { LockUsageError } from '../errors.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
+import { noFunction } from '../options/no-function.js'
 import { ACQUIRE_KEYS } from '../options/lock-options.js'
+import { isPromise } from '../store/maybe-promise.js'
 import type { Lockable } from './lock.js'
 import type { SingleFlightOptions } from './single-flight.js'
 
@@ -15,6 +17,7 @@ export async function loadOnce<T>(
 ): Promise<T> {
   const details = { lock: lock.name }
   if (typeof options?.read !== 'function' || typeof load !== 'function') {
+    if (isPromise(load)) throw noFunction(`run of singleFlight "${lock.name}"`, load, details)
     const text = `singleFlight "${lock.name}" needs run(load, { read }) with two functions.`
     throw new LockUsageError(text, details)
   }

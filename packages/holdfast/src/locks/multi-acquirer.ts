@@ -1,5 +1,5 @@
 /** Acquires the locks of a multi-lock, one after the other: all of them, or none. */
-import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
+import { LockLostError, LockTimeoutError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import { asHeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
@@ -12,6 +12,7 @@ import {
 } from '../options/lock-options.js'
 import { timeoutWithHolders } from '../lease/wait/timeout-with-holders.js'
 import { checkKeys } from '../options/known-keys.js'
+import { noFunction } from '../options/no-function.js'
 import { fixedSettings, keepAllTaken } from './at-least.js'
 import type { BasicLock } from './lock.js'
 import { HeldMultiLease, releaseAll, type MultiLease } from './multi-lease.js'
@@ -32,8 +33,7 @@ export class MultiAcquirer {
     work: (lease: MultiLease) => T | PromiseLike<T>,
     options: RunOptions = {},
   ): Promise<T> {
-    if (typeof work !== 'function')
-      throw new LockUsageError('run of a multi-lock needs a function to call.')
+    if (typeof work !== 'function') throw noFunction('run of a multi-lock', work)
     checkKeys('run', options, RUN_KEYS)
     const terms = this.#locks.map((lock) => this.#termsOf(lock, options))
     const { atLeastMs } = options

@@ -13,6 +13,7 @@ import type { Lease } from '../lease/hold/lease.js'
 import { ACQUIRE_KEYS, type AcquireOptions } from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
 import { checkKeys } from '../options/known-keys.js'
+import { noFunction } from '../options/no-function.js'
 import type { Lockable } from '../locks/lock.js'
 import type { TransactionGuard, GuardedLease, GuardQuery, Store } from '../store/contract.js'
 import {
@@ -46,6 +47,8 @@ export async function transaction<L extends Lease, Tx, T>(
   options?: AcquireOptions,
 ): Promise<T> {
   const guard = guardFor(store, lock, db)
+  if (typeof work !== 'function')
+    throw noFunction(`locks.transaction of "${lock.name}"`, work, { lock: lock.name })
   if (options !== undefined) checkKeys('transaction', options, ACQUIRE_KEYS, { lock: lock.name })
   const lease = await coverable(await lock.acquire(options))
   coverTransaction(lease)

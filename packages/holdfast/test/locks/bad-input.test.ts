@@ -302,6 +302,32 @@ test('work that is no function is refused before its lock is taken', async () =>
   expect(await lease?.release()).toBe('released')
 })
 
+test('a promise in the place of work is said to have begun without the lock', async () => {
+  const mutex = locks.mutex('begun')
+  const work = Promise.resolve(1) as never
+  const held = await locks.mutex('held').acquire()
+  for (const call of [
+    () => mutex.run(work),
+    () => mutex.run(work, { atLeastMs: 1 }),
+    () => locks.multi([mutex]).run(work),
+    () => locks.multi([mutex]).run(work, { atLeastMs: 1 }),
+    () => locks.readWriteLock('begun rw').read.run(work),
+    () => locks.semaphore('begun s', { permits: 2 }).run(work),
+    () => locks.striped('begun t', { stripes: 2 }).for('k').run(work),
+    () => locks.oncePerTick('begun', work, { atLeastMs: 1 }),
+    () => locks.singleFlight('begun').run(work, { read: () => undefined }),
+    () => locks.election('begun e').lead(work),
+    () => held.run(work),
+  ]) {
+    const outcome = await outcomeOf<unknown>(call())
+    expect(outcome).toMatchObject({
+      error: { code: 'LOCK_USAGE', message: expect.stringContaining('began without the lock') },
+    })
+  }
+  expect(await held.release()).toBe('released')
+  expect(await (await mutex.tryAcquire())?.release()).toBe('released')
+})
+
 test('inspect and steal of a closed client are refused', async () => {
   const client = createLocks(memoryStore())
   await client.close()

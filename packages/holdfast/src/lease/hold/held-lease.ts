@@ -1,6 +1,7 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
 import { pendingCall } from '../../async/keep-alive.js'
 import { checkNoOptions } from '../../options/known-keys.js'
+import { noFunction } from '../../options/no-function.js'
 import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
 import { runUnder, type Enterable } from '../nesting/run-frames.js'
@@ -64,6 +65,9 @@ export class HeldLease extends Hold implements WriteLease {
 
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>, extra?: unknown): Promise<T> {
     this.#checkNoOptions('run of a lease', extra)
+    const { name: lock } = this
+    if (typeof work !== 'function')
+      throw noFunction(`run of the lease on "${lock}"`, work, { lock })
     return runUnder(this.services, this, () => work(this))
   }
 
