@@ -154,6 +154,13 @@ function shortTtlText(reason: LossReason, ttlMs = Infinity): string {
   return isOver && ttlMs < SHORT_TTL_MS ? ` It had ttlMs: ${ttlMs}, in milliseconds.` : ''
 }
 
+export type LossDetails = LockErrorDetails & {
+  readonly lock: string
+  readonly stealReason?: string | undefined
+  /** The TTL of the lease. */
+  readonly ttlMs?: number
+}
+
 /** The lease ended before the work under it did. Another holder may work already. */
 export class LockLostError extends LockError {
   /** @internal */
@@ -162,15 +169,7 @@ export class LockLostError extends LockError {
   /** Who stole the lock and why, where that was said. */
   declare readonly stealReason: string | undefined
 
-  constructor(
-    reason: LossReason,
-    details: LockErrorDetails & {
-      lock: string
-      stealReason?: string | undefined
-      /** The TTL of the lease. */
-      ttlMs?: number
-    },
-  ) {
+  constructor(reason: LossReason, details: LossDetails) {
     const { stealReason, ttlMs } = details
     super(
       'LOCK_LOST',

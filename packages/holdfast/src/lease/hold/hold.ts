@@ -3,7 +3,7 @@
  * under it. `HeldLease` adds what user code may ask.
  */
 import type { OpenCalls } from '../../async/keep-alive.js'
-import { LockLostError, LockUsageError, type LossReason } from '../../errors.js'
+import { LockLostError, LockUsageError, type LossDetails, type LossReason } from '../../errors.js'
 import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
@@ -177,19 +177,14 @@ export class Hold implements Forgettable, Enterable {
     const { clock } = this.services.runtime
     const isOverstayed = clock.monotonicMs() >= this.endsMs
     const reason = this.lost?.reason ?? (isOverstayed ? 'max-hold' : 'deadline')
-    const stealReason = this.lost?.stealReason
-    return this.lossOf(reason, cause, stealReason)
+    const { stealReason } = this.lost ?? {}
+    return this.lossOf(reason, { cause, stealReason })
   }
 
-  private lossOf(reason: LossReason, cause?: unknown, stealReason?: string): LockLostError {
-    const { grant, services } = this
-    return new LockLostError(reason, {
-      lock: this.name,
-      store: services.runtime.store.name,
-      cause,
-      stealReason,
-      ttlMs: grant.askedTtlMs,
-    })
+  private lossOf(reason: LossReason, more: Partial<LossDetails> = {}): LockLostError {
+    const { name: lock, grant, services } = this
+    const details = { lock, store: services.runtime.store.name, ttlMs: grant.askedTtlMs }
+    return new LockLostError(reason, { ...details, ...more })
   }
 
   /** `release` without a promise where none is needed. */
