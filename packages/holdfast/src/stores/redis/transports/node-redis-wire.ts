@@ -132,7 +132,7 @@ export class ReconnectingWire implements Wire {
   #awaitGreeting(client: NodeRedisDuplicate): void {
     if (this.#client !== client) return
     const error = new Error(`The server has not greeted within ${GREETING_MS} ms`)
-    this.#timer = setTimeout(() => this.#lose(client, error), GREETING_MS)
+    this.#timer = setTimeout(() => this.#lose(client, error), GREETING_MS).unref()
   }
 
   #onReady(client: NodeRedisDuplicate): void {
@@ -149,7 +149,7 @@ export class ReconnectingWire implements Wire {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.open()
-    }, retryMs)
+    }, retryMs).unref()
     // Listeners learn the reason before the calls in flight fail for want of a connection.
     this.#tellLost(error)
     destroy(client)

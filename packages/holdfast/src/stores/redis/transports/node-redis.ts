@@ -1,10 +1,15 @@
 /** node-redis (`redis`) 6. */
 import type { NodeRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
-import { destroy, directWire, duplicateOnce, type Wire } from './node-redis-wire.js'
+import {
+  destroy,
+  directWire,
+  duplicateOnce,
+  ReconnectingWire,
+  type Wire,
+} from './node-redis-wire.js'
 import { KeptSubscription, type SubscriberListener } from './channel-connection.js'
 import { libraryWrites } from './library-writes.js'
-import { retryMs } from './retry-until-done.js'
 import type { OwnConnection, Replacement, Transport } from './transport.js'
 
 /** @param wire the way to the server, where it is not that of the client */
@@ -67,17 +72,12 @@ function listen(
 
 /** Opens a connection that stands in for the client's, and is never given up. */
 function replace(client: NodeRedisClient): Replacement {
-  const { socket }: { readonly socket?: object } = client.options ?? {}
-  const own = client.duplicate({
-    socket: { ...socket, reconnectStrategy: retryMs },
-    disableOfflineQueue: false,
-  })
-  own.unref()
-  own.on('error', () => undefined)
-  own.connect().catch(() => undefined)
+  // The library waits between its own tries by a timer that keeps the process alive.
+  const wire = new ReconnectingWire(() => duplicateOnce(client))
+  wire.open()
   return {
-    transport: nodeRedisTransport(own),
-    close: () => destroy(own),
+    transport: nodeRedisTransport(client, wire),
+    close: () => wire.drop(),
   }
 }
 

@@ -7,12 +7,17 @@ interface EmittingClient {
   on(event: string, listener: () => void): unknown
 }
 
-/** For a client of ioredis, which has another socket after each time that it connects. */
+/**
+ * For a client of ioredis, which has another socket after each time that it connects, and a timer
+ * before it tries again.
+ */
 export function unrefSockets<C extends EmittingClient>(client: C): C {
-  client.on('connect', () => {
-    const stream: unknown = Reflect.get(client, 'stream')
-    if (hasUnref(stream)) stream.unref()
-  })
+  const unref = (field: string): void => {
+    const resource: unknown = Reflect.get(client, field)
+    if (hasUnref(resource)) resource.unref()
+  }
+  client.on('connect', () => unref('stream'))
+  client.on('reconnecting', () => unref('reconnectTimeout'))
   return client
 }
 
