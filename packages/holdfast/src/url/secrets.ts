@@ -2,6 +2,7 @@
  * Hides the secrets of a store's URL. The whole text is the URL, so nothing here stops at a quote
  * or a blank, which passwords contain as well.
  */
+import { editDistance } from '../options/nearest-word.js'
 
 interface Parts {
   /** `redis://`, or the text that stands there. */
@@ -70,11 +71,19 @@ function joined(address: string, query: readonly string[]): string {
 }
 
 const SECRET_NAME = /(?:password|passphrase|passwd|pwd|secret|token|auth)\d?$/i
+/** A name that is nearly one of these may be a misspelt one. */
+const NEARLY_SECRET = ['password', 'passwd', 'passphrase', 'secret']
+const MISSPELT = 2
 /** An option can be a JSON object with a secret, as `ssl` of mysql2 is. */
 const SECRET_MEMBER = /^\s*\{[^]*(?:pass|secret|token|key|pfx|\\u)/i
 
 function isSecret(pair: string): boolean {
   // As the stores read it: names may be escaped too.
   const [[name, value] = ['', '']] = new URLSearchParams(pair)
-  return SECRET_NAME.test(name) || SECRET_MEMBER.test(value)
+  return SECRET_NAME.test(name) || isNearlySecret(name) || SECRET_MEMBER.test(value)
+}
+
+function isNearlySecret(name: string): boolean {
+  const small = name.toLowerCase()
+  return NEARLY_SECRET.some((known) => editDistance(small, known) <= MISSPELT)
 }
