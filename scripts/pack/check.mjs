@@ -7,11 +7,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkBudgets } from './budgets.mjs'
 import { checkBundlers } from './bundlers.mjs'
 import { checkLints } from './lints.mjs'
 import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
+import { reportSizes } from './sizes.mjs'
 import { packAll } from './tarballs.mjs'
 import { checkVersions } from './versions.mjs'
 import {
@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))
 try {
   checkVersions()
   const tarballs = await packAll(folder)
-  await checkBudgets()
+  await reportSizes()
   await checkLints(tarballs)
   const project = await checkModuleSystems(folder, tarballs)
   await checkGlobal(folder, tarballs)
