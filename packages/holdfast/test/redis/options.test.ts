@@ -101,6 +101,35 @@ test('clients of node-redis 5 are refused with what to use instead', () => {
   }
 })
 
+test('a client of node-redis 4 is refused by its name', () => {
+  const client = createClient()
+  // As its clients and those of its Cluster have it, and later ones have not.
+  const added = Object.assign(Object.create(client) as typeof client, { commandsExecutor() {} })
+  const old = new Proxy(added, { has: (of, name) => name !== 'clientUnblock' && name in of })
+  expect(() => redisStore({ client: old })).toThrow(/node-redis 4.*redis@6/)
+})
+
+test('clients of ioredis 4 are warned of, once', async () => {
+  const warnings: Error[] = []
+  const listen = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', listen)
+  after(() => void process.off('warning', listen))
+  for (const Library of [Redis5, Redis6]) {
+    const client = new Library({ lazyConnect: true })
+    redisStore({ client })
+    redisStore({ client: new Library.Cluster([{ port: 1 }], { lazyConnect: true }) })
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toEqual([])
+  for (let times = 0; times < 2; times += 1) {
+    // As version 4 has it from 4.19 on.
+    const old = Object.assign(new Redis5({ lazyConnect: true }), { _addedScriptHashes: {} })
+    redisStore({ client: old })
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toMatchObject([{ name: 'HoldfastWarning', code: 'HOLDFAST_IOREDIS_4' }])
+})
+
 function openWithSentinels(options: object): void {
   const sentinels = [{ host: '127.0.0.1', port: 1 }]
   redisStore({ client: new Redis6({ sentinels, name: 'primary', lazyConnect: true, ...options }) })

@@ -107,7 +107,10 @@ function deploymentOf(
 /** Undefined for a client that is none of a Cluster. */
 export function clusterTransportOf(client: RedisClient): ClusterTransport | undefined {
   if (typeof client !== 'object' || client === null) return undefined
-  if (isIoRedisCluster(client)) return ioRedisClusterTransport(client)
+  if (isIoRedisCluster(client)) {
+    warnOfVersion4(client)
+    return ioRedisClusterTransport(client)
+  }
   if (isNodeRedisCluster(client)) return nodeRedisClusterTransport(sinceVersion6(client))
   return undefined
 }
@@ -119,6 +122,7 @@ export function clusterTransportOf(client: RedisClient): ClusterTransport | unde
 export function transportOf(client: RedisClient): Transport {
   if (typeof client === 'object' && client !== null) {
     if (isIoRedis(client)) {
+      warnOfVersion4(client)
       warnOfLateFailover(client)
       return ioRedisTransport(client)
     }
@@ -151,13 +155,26 @@ function warnOfLateFailover({ options }: IoRedisClient): void {
   )
 }
 
-/** @throws LockUsageError for a client of node-redis 5 */
+let warnedOfVersion4 = false
+
+/** Warns once in a process of ioredis 4 (4.19 and later show which scripts they have sent). */
+function warnOfVersion4(client: object): void {
+  if (warnedOfVersion4 || !('_addedScriptHashes' in client)) return
+  warnedOfVersion4 = true
+  process.emitWarning(
+    'This client is one of ioredis 4, with which Holdfast is not tested. Use ioredis 5 or 6 (npm install ioredis@6).',
+    { type: 'HoldfastWarning', code: 'HOLDFAST_IOREDIS_4' },
+  )
+}
+
+/** @throws LockUsageError for a client of node-redis 4 or 5 */
 function sinceVersion6<C extends SinceVersion6>(client: C): C {
   if ('clientUnblock' in client) return client
-  throw usage(
-    'client is one of node-redis 5, which after a break may take the answer to one command for that to another. Use ' +
-      'node-redis 6 (npm install redis@6) or ioredis.',
-  )
+  const what =
+    'commandsExecutor' in client
+      ? 'node-redis 4, with which Holdfast is not tested'
+      : 'node-redis 5, which after a break may take the answer to one command for that to another'
+  throw usage(`client is one of ${what}. Use node-redis 6 (npm install redis@6) or ioredis.`)
 }
 
 function usage(message: string): LockUsageError {
