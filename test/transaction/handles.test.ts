@@ -9,6 +9,7 @@ import {
   prismaTransactions,
   typeormTransactions,
 } from 'holdfast/transaction'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 
 const libraries: [transactions: (handle: never) => unknown, wanted: string][] = [
@@ -36,4 +37,9 @@ test.each(libraries)('%o takes nothing else', (transactions, wanted) => {
       }),
     )
   }
+})
+
+test('a client of pg is refused before it is connected or asked', () => {
+  const client = new Client({ host: '127.0.0.1', port: 1 })
+  expect(() => pgTransactions(client as never)).toThrow('a pool of pg, and not a single client')
 })

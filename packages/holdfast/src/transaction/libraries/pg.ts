@@ -36,6 +36,8 @@ export function pgTransactions<C extends PgTransaction>(
 ): TransactionalDatabase<C> {
   checkNoOptions('pgTransactions', extra)
   checkHandle(pool, 'A pool of pg', 'connect')
+  // Its `connect` would fail, or connect a client that nothing closes.
+  if ('connectionParameters' in pool && !('totalCount' in pool)) throw noPool()
   return {
     dialect: 'postgres',
     async transaction(work) {
