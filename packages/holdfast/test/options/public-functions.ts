@@ -207,6 +207,7 @@ export const ENTRIES = {
     openStore: (options) => openStore('embedded:/nowhere', options),
     redisTarget: OF_A_URL,
     schemeOf: OF_A_URL,
+    shownHost: 'it takes a host',
     shownUrl: OF_A_URL,
     withoutCredentials: OF_A_URL,
     zookeeperOptions: OF_A_URL,

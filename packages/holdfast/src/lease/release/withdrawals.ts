@@ -72,12 +72,9 @@ export class Withdrawals {
     if (this.#releases === 0) beginCall()
     this.#releases += 1
     const giveUpMs = Math.min(deadlineMs, nowMs + RELEASE_FOR_MS)
-    return Promise.resolve(answer).then(this.#onAnswer, async (error: unknown) => {
-      await this.#releaseAgain(claim, giveUpMs, error)
-      // The lease was held when the first request left. A store that has forgotten that one finds
-      // nothing to release any more, and that is no loss.
-      return 'released' as const
-    })
+    return Promise.resolve(answer).then(this.#onAnswer, (error: unknown) =>
+      this.#releaseAgain(claim, giveUpMs, error),
+    )
   }
 
   /**
@@ -110,15 +107,23 @@ export class Withdrawals {
     this.#onReleased?.()
   }
 
-  async #releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<void> {
+  /**
+   * Repeats a release whose first request was not answered. A store that finds nothing to release
+   * any more may have forgotten that request, or may have lost the grant before it came: no loss is
+   * announced, and no release either.
+   */
+  async #releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<'released'> {
+    let outcome: WithdrawOutcome
     try {
-      await this.#untilAnswered(claim, giveUpMs, false, Promise.reject(error))
+      outcome = await this.#untilAnswered(claim, giveUpMs, false, Promise.reject(error))
     } catch (caught) {
       this.inBackground(claim)
       throw this.#unknownRelease(claim, caught)
     } finally {
       this.#released()
     }
+    if (outcome === 'released') return outcome
+    throw this.#unknownRelease(claim, error, 'had ended when the release was repeated.')
   }
 
   async #untilAnswered(
@@ -143,10 +148,11 @@ export class Withdrawals {
     }
   }
 
-  #unknownRelease(claim: Claim, cause: unknown): LockError {
+  #unknownRelease(claim: Claim, cause: unknown, now?: string): LockError {
+    const isFree = `It is free after at most ${claim.ttlMs} ms in any case; the client repeats the release until then.`
     return new StoreUnavailableError(
-      `It is unknown whether "${claim.lock}" was released: the ${this.#runtime.store.name} store did not answer. ` +
-        `It is free after at most ${claim.ttlMs} ms in any case; the client repeats the release until then.`,
+      `It is unknown whether "${claim.lock}" was released or lost: the ${this.#runtime.store.name} store did not answer. ` +
+        (now === undefined ? isFree : `The lease ${now}`),
       { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#runtime.store.name, cause },
     )
   }
