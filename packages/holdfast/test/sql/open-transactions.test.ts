@@ -3,9 +3,10 @@
  * what happens there, so no lock may be granted on them, and nothing of the program is committed.
  */
 import { createLocks, type Locks } from 'holdfast'
-import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { migrateMysql, mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
+import { mysqlTransactions, pgTransactions } from 'holdfast/transaction'
 import { createPool } from 'mysql2/promise'
 import { Client, Pool, type PoolClient } from 'pg'
 import postgres from 'postgres'
@@ -78,6 +79,32 @@ describe('PostgreSQL', async () => {
     }
   })
 
+  test.each([Client, EarlierClient])(
+    'pgTransactions commits nothing of the program (%o)',
+    async (library) => {
+      const pool = poolOf(3, library)
+      const clients = await leave(pool, 2)
+      for (const client of clients) await client.query('insert into work values (1)')
+      const db = pgTransactions(pool)
+      await db.transaction((tx) => tx.query('insert into work values (2)'))
+      for (const client of clients) await client.query('rollback')
+      expect(await server.ask('select string_agg(id::text, $$,$$) from work')).toBe('2')
+      server.psql('delete from work')
+      expect(pool.totalCount).toBe(3)
+      expect(pool.idleCount).toBe(3)
+    },
+  )
+
+  test('pgTransactions with all connections in transactions: LOCK_USAGE', async () => {
+    const pool = poolOf(2, Client)
+    const clients = await leave(pool, 2)
+    for (const client of clients) await client.query('insert into work values (1)')
+    const refused = pgTransactions(pool).transaction((tx) => tx.query('select 1'))
+    await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    for (const client of clients) await client.query('rollback')
+    expect(await rows()).toBe('0')
+  })
+
   const sqlOf = (max: number): postgres.Sql => {
     const sql = postgres(server.url, { max, fetch_types: false, onnotice: () => undefined })
     after(() => sql.end({ timeout: 1 }))
@@ -148,6 +175,38 @@ describe('MySQL', async () => {
       }
     },
   )
+
+  test.each(['start transaction', 'set autocommit = 0'])(
+    '%s: mysqlTransactions and migrations commit nothing of the program',
+    async (begin) => {
+      const pool = poolOf(2)
+      const work = {
+        transaction: () =>
+          mysqlTransactions(pool).transaction((tx) => tx.query('insert into work values (2)')),
+        migration: () => migrateMysql(pool),
+      }
+      for (const use of Object.values(work)) {
+        const connection = await pool.getConnection()
+        await connection.query(begin)
+        await connection.query('insert into work values (1)')
+        connection.release()
+        await use()
+        await connection.query('rollback').catch(() => undefined) // the connection was ended
+      }
+      expect(await server.ask('select group_concat(id) from work')).toBe('2')
+      server.sql('delete from work')
+    },
+  )
+
+  test('mysqlTransactions with the only connection in a transaction: LOCK_USAGE', async () => {
+    const pool = poolOf(1)
+    await pool.query('start transaction')
+    await pool.query('insert into work values (1)')
+    const refused = mysqlTransactions(pool).transaction((tx) => tx.query('do 0'))
+    await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    await pool.query('rollback')
+    expect(await rows()).toBe('0')
+  })
 
   test('the only connection, in the transaction of the caller: STORE_CONFIG', async () => {
     const pool = poolOf(1)

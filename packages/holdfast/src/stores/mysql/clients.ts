@@ -4,7 +4,7 @@
  */
 import { LockUsageError } from '../../errors.js'
 import { isInsideTransaction, isReadOnly } from './errors.js'
-import { warnOnce } from '../sql/warn-once.js'
+import { limitOf, MOST_LEFT, warnOfOpenTransaction } from './outside-transaction.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
 
 /** A statement with its values. */
@@ -130,12 +130,6 @@ class ThinConnection implements MysqlConnection {
   }
 }
 
-/** Returns how many connections the pool may have, or Infinity if it does not show that. */
-export function limitOf(pool: Connections): number {
-  const { config } = (pool as { pool?: { config?: { connectionLimit?: number } } }).pool ?? {}
-  return config?.connectionLimit ?? Infinity
-}
-
 export function statement(sql: string, values: readonly string[] = []): Statement {
   return { sql, values: [...values], rowsAsArray: false, nestTables: false, typeCast: asRead }
 }
@@ -144,9 +138,6 @@ export function statement(sql: string, values: readonly string[] = []): Statemen
 function asRead(_field: unknown, next: () => unknown): unknown {
   return next()
 }
-
-/** How many connections are left at most for one statement. */
-const MOST_LEFT = 20
 
 /**
  * Runs a prepared statement: how to quote text would depend on the mode of the session.
@@ -181,12 +172,4 @@ export async function execute(
       warnOfOpenTransaction()
     }
   }
-}
-
-function warnOfOpenTransaction(): void {
-  warnOnce(
-    'HOLDFAST_OPEN_TRANSACTION',
-    'A program returned a connection to the pool inside of a transaction. Holdfast ended the connection, and the ' +
-      'transaction was rolled back. End each transaction before its connection returns to the pool.',
-  )
 }

@@ -10,6 +10,7 @@ import {
 } from './clients.js'
 import { explain, isDenied } from './errors.js'
 import { checkFormat } from './format.js'
+import { lendOutsideTransaction } from './outside-transaction.js'
 import { dropRoutine, factOf, noteRoutine, RETIRED, ROUTINES } from './routines.js'
 import { checkPrefix, DEFAULT_PREFIX, TABLE_STATEMENTS, withPrefix } from './schema.js'
 
@@ -50,7 +51,7 @@ export async function migrate(pool: Connections, prefix: string, waitSeconds = 3
 }
 
 async function migrateOnce(pool: Connections, prefix: string, waitSeconds: number): Promise<void> {
-  const connection = await pool.getConnection()
+  const connection = await lendOutsideTransaction(pool)
   try {
     await lockOutOthers(connection, waitSeconds)
     await checkFormat(connection, prefix)

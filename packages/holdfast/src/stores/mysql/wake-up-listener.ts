@@ -16,7 +16,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
 import type { WakeUpEvents } from '../sql/database.js'
 import type { Statements } from '../sql/statements.js'
-import { execute, limitOf, statement, type MysqlConnection, type Connections } from './clients.js'
+import { execute, statement, type MysqlConnection, type Connections } from './clients.js'
+import { limitOf } from './outside-transaction.js'
 import { isInterrupted } from './errors.js'
 
 /**

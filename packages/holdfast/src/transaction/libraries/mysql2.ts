@@ -3,6 +3,11 @@ import { LockUsageError } from '../../errors.js'
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { checkedTransactions } from '../open-transaction.js'
+import {
+  IN_TRANSACTION,
+  lendOutsideTransaction,
+  statusOf,
+} from '../../stores/mysql/outside-transaction.js'
 import { Access, revocableHandle } from './revocable-handle.js'
 
 /** Makes rows objects of values, for any settings of the pool. The pool's own casts remain. */
@@ -37,7 +42,7 @@ export function mysqlTransactions<C extends MysqlTransaction>(
   return checkedTransactions<C>({
     dialect: 'mysql',
     async transaction(work) {
-      const connection = await promised(pool).getConnection()
+      const connection = await lendOutsideTransaction(promised(pool))
       const access = new Access()
       let broken = true
       try {
@@ -70,8 +75,6 @@ function promised<C extends MysqlTransaction>(
   return typeof promise === 'function' ? promise.call(pool) : pool
 }
 
-/** What a connection says of itself with each answer that has no rows. */
-const IN_TRANSACTION = 1
 const AUTOCOMMIT = 2
 
 /**
@@ -79,10 +82,9 @@ const AUTOCOMMIT = 2
  * it.
  */
 async function checkBegun(tx: MysqlTransaction): Promise<void> {
-  const [header] = await tx.query({ sql: 'do 0' })
-  const { serverStatus } = (header ?? {}) as { serverStatus?: unknown }
-  if (typeof serverStatus !== 'number') return
-  if ((serverStatus & IN_TRANSACTION) !== 0 || (serverStatus & AUTOCOMMIT) === 0) return
+  const status = await statusOf(tx)
+  if (status === undefined) return
+  if ((status & IN_TRANSACTION) !== 0 || (status & AUTOCOMMIT) === 0) return
   throw new LockUsageError(
     'This connection is in no transaction, so that a lock would end with the statement that takes it. Begin one first, ' +
       'or let mysqlTransactions(pool).transaction do so.',

@@ -7,6 +7,11 @@ import {
   type TransactionalDatabase,
 } from '../database.js'
 import { checkNoOptions } from '../../options/known-keys.js'
+import {
+  transactionStatusOf,
+  warnOfOpenTransaction,
+  type WithTransactionStatus,
+} from '../../stores/postgres/transaction-status.js'
 import { Access, revocableHandle, targetOf } from './revocable-handle.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */
@@ -41,7 +46,7 @@ export function pgTransactions<C extends PgTransaction>(
   return {
     dialect: 'postgres',
     async transaction(work) {
-      const client = await lend(pool)
+      const client = await lendOutsideTransaction(pool)
       const access = new Access()
       let broken = true
       try {
@@ -68,6 +73,58 @@ export function pgTransactions<C extends PgTransaction>(
     },
     query: (tx, sql, values) => pgSession(tx).query(sql, values),
   }
+}
+
+/**
+ * Lends a connection outside of a transaction. BEGIN would be part of the open transaction of a
+ * program, and COMMIT would commit that. A connection inside of one returns to the pool as it was,
+ * once another one is there: the pool would lend it again at once.
+ * @throws LockUsageError when all connections of the pool are inside of one.
+ */
+async function lendOutsideTransaction<C extends PgTransaction>(
+  pool: PgTransactionPool<C>,
+): Promise<Lent<C>> {
+  const inside: Lent<C>[] = []
+  const { options } = pool as { readonly options?: { readonly max?: number } }
+  try {
+    for (;;) {
+      const client = await lend(pool)
+      if (!(await isInside(client))) return client
+      inside.push(client)
+      if (inside.length >= Math.min(options?.max ?? Infinity, MOST_BORROWED)) {
+        throw new LockUsageError(
+          'The connections of the pool are inside of transactions, which another one would commit. ' +
+            'End each transaction before its connection returns to the pool.',
+        )
+      }
+      warnOfOpenTransaction()
+    }
+  } finally {
+    for (const client of inside) {
+      client.off?.('error', noted)
+      client.release()
+    }
+  }
+}
+
+/** How many connections inside of transactions are borrowed at once. */
+const MOST_BORROWED = 20
+
+async function isInside(client: Lent<PgTransaction>): Promise<boolean> {
+  const seen = client as WithTransactionStatus
+  let status = transactionStatusOf(seen)
+  if (status === undefined && seen.connection) {
+    // An earlier version of the library, which learns it from the next answer.
+    try {
+      await client.query('')
+    } catch (error) {
+      client.off?.('error', noted)
+      client.release(true)
+      throw error
+    }
+    status = transactionStatusOf(seen)
+  }
+  return status === 'T' || status === 'E'
 }
 
 /**
