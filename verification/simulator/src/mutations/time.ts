@@ -11,8 +11,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/grant/grant.js',
-        find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)',
-        replace: 'this.isOpen && !this.clocksDisagree(offsetMs)',
+        find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs, offsetMs)',
+        replace: 'this.isOpen && !this.clocksDisagree(nowMs, offsetMs)',
       },
     ],
   },
@@ -23,7 +23,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/grant/grant.js',
-        find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)',
+        find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs, offsetMs)',
         replace: 'this.isOpen && nowMs < this.deadlineMs',
       },
     ],
@@ -148,8 +148,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'if (clocksParted(offsetMs, terms.offsetMs, terms.ttlMs)) {',
-        replace: 'if (false) {',
+        find: 'else if (grant.clocksDisagree(nowMs, offsetMs)) {',
+        replace: 'else if (false) {',
       },
     ],
   },

@@ -67,7 +67,7 @@ export const REDLOCK_SCENARIOS: readonly Scenario[] = [
       'An attempt is sent twice and refused; its first copy arrives last, and the withdrawal only after a renewal',
     atMs: 1900,
     requestTimeoutMs: 300,
-    seed: 78,
+    seed: 517,
     cut: cut(0, 2, 2060, 400),
   }),
   {
