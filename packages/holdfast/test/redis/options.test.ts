@@ -114,7 +114,7 @@ test('clients of ioredis 4 are warned of, once', async () => {
   const listen = (warning: Error): void => void warnings.push(warning)
   process.on('warning', listen)
   after(() => void process.off('warning', listen))
-  for (const Library of [Redis5, Redis6]) {
+  for (const Library of [Redis5, Redis6 as unknown as typeof Redis5]) {
     const client = new Library({ lazyConnect: true })
     redisStore({ client })
     redisStore({ client: new Library.Cluster([{ port: 1 }], { lazyConnect: true }) })

@@ -60,8 +60,8 @@ export const DEADLOCK_MUTATIONS: readonly DeadlockMutation[] = [
     edits: [
       {
         file: 'lease/deadlock/find-deadlocks.js',
-        find: 'if (held + weight > lock.capacity)',
-        replace: 'if (held > 0)',
+        find: 'return this.#held > 0 && this.#held + this.#roomFor(note) > this.#lock.capacity;',
+        replace: 'return this.#held > 0;',
       },
     ],
     as: 'true-report',
