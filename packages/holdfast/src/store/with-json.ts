@@ -1,7 +1,7 @@
 /**
  * What `JSON.stringify`, `util.inspect` and `console.log` show of what the library hands out:
- * tokens as decimal strings, the whole capacity of a lock as `all`, and of a foreign error only name,
- * code and message. Clients of servers keep passwords in the other fields of their errors.
+ * tokens as decimal strings, the whole capacity of a lock as `all`, and of a foreign error only its
+ * name, code and message. Clients of servers keep passwords in the other fields of their errors.
  */
 import { CAPACITY_ALL } from './claim.js'
 

@@ -8,8 +8,8 @@
  *   redis+unix://user:password@/run/redis.sock?db=0      one server, through a Unix socket
  *
  * rediss, rediss+sentinel, rediss+cluster and redlocks use TLS, with the options ca, cert, key
- * (files) and serverName. `unix:` means `redis+unix:`, as in redis-py and node-redis. Credentials stand in the URL, in files or in the environment: see
- * `credentialsOf`.
+ * (files) and serverName. `unix:` means `redis+unix:`, as in redis-py and node-redis. Credentials
+ * stand in the URL, in files or in the environment: see `credentialsOf`.
  */
 import { LockUsageError } from '../errors.js'
 import {

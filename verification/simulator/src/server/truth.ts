@@ -148,8 +148,8 @@ export class Truth implements HeldTruth {
     if (before && before.endMs < this.#agenda.nowMs - ROUNDING_MS) this.#end(known, before)
     else if (before) {
       before.endMs = endMs
-      // The answer that names the tokens may come after the grant. Until then the block is one that an
-      // earlier grant of the same claim reserved.
+      // The answer that names the tokens may come after the grant. Until then the block is one that
+      // an earlier grant of the same claim reserved.
       before.token = token ?? before.token
       before.tokens = tokens
       return
