@@ -41,7 +41,7 @@ export const OWN_PROCESS: readonly string[] = [
   'packages/holdfast/test/lease/wait/outage-warning.test.ts',
   'packages/holdfast/test/lease/wait/self-wait.test.ts',
   'packages/holdfast/test/sql/warnings.test.ts',
-  // Counts the timers of its process: a call that another file left open is one of them.
+  // A call that another file left open keeps the process alive too.
   'packages/holdfast/test/lease/wait/liveness.test.ts',
   // Collecting garbage announces what any test of the process has forgotten.
   'packages/holdfast/test/lease/hold/forgotten-end.test.ts',
