@@ -1,5 +1,5 @@
 /** `--keep-fd`: descriptors that the command inherits beside stdin, stdout and stderr. */
-import { fstatSync, readlinkSync } from 'node:fs'
+import { fstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { UsageError } from '../cli-error.js'
 import { GATE_FDS } from '../supervise/command-gate.js'
 
@@ -24,7 +24,8 @@ export function descriptorsOf(text: string | undefined): number[] {
 function assertInherited(fd: number): void {
   try {
     fstatSync(fd, { bigint: true })
-    if (!readlinkSync(`/proc/self/fd/${fd}`).startsWith('anon_inode:')) return
+    const file = readlinkSync(`/proc/self/fd/${fd}`)
+    if (!file.startsWith('anon_inode:') && !isPipeOfNode(fd, file)) return
   } catch (error) {
     // Without /proc an open descriptor is taken for an inherited one.
     if ((error as NodeJS.ErrnoException).code !== 'EBADF' && process.platform !== 'linux') return
@@ -32,4 +33,52 @@ function assertInherited(fd: number): void {
   throw new UsageError(
     `--keep-fd ${fd}: this descriptor is not open. Open it in the calling shell.`,
   )
+}
+
+/** The bits of `open(2)` for the direction, and the one that closes a file in a new program. */
+const [ACCESS, CLOSE_ON_EXEC] = [0o3, 0o2000000]
+const [READ, WRITE] = [0, 1]
+
+/**
+ * Node talks to itself over pipes, of which this process has both ends. So it has of the jobserver
+ * of `make`, but the process that started it has that pipe too.
+ */
+function isPipeOfNode(fd: number, file: string): boolean {
+  if (!file.startsWith('pipe:')) return false
+  const flags = flagsOf(fd)
+  // Node marks inherited descriptors too, but only the first ones.
+  if ((flags & CLOSE_ON_EXEC) === 0) return false
+  const otherEnd = (flags & ACCESS) === READ ? WRITE : READ
+  const hasBoth = fdsOf('self').some(
+    (one) => fileOf('self', one) === file && (flagsOf(Number(one)) & ACCESS) === otherEnd,
+  )
+  return hasBoth && !isOpenIn(process.ppid, file)
+}
+
+/** Whether a process has a pipe. One that this user may not look into may have it. */
+function isOpenIn(pid: number, pipe: string): boolean {
+  try {
+    return fdsOf(pid).some((fd) => fileOf(pid, fd) === pipe)
+  } catch {
+    return true
+  }
+}
+
+function fdsOf(pid: number | 'self'): string[] {
+  return readdirSync(`/proc/${pid}/fd`)
+}
+
+/** Undefined for a descriptor that was closed meanwhile, as the one that lists them is. */
+function fileOf(pid: number | 'self', fd: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${fd}`)
+  } catch {
+    return undefined
+  }
+}
+
+function flagsOf(fd: number): number {
+  const [, flags = '0'] =
+    /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')) ?? []
+  return Number.parseInt(flags, 8)
 }

@@ -33,3 +33,23 @@ it.each(['2', 'x', '3,', '3,4,5,6,7,8,9', '500', '99999'])('refuses %s', (fds) =
   expect(status).toBe(64)
   expect(stderr).toContain('--keep-fd')
 })
+
+it('refuses the pipes over which Node talks to itself', () => {
+  const { stdout } = shell(
+    'for fd in 4 5 6 7; do HOLDFAST run x --keep-fd $fd -- true 2>/dev/null; echo $?; done',
+  )
+  expect(stdout).toBe('64\n64\n64\n64\n')
+})
+
+it('passes a jobserver on, of which this process and its parent have both ends', () => {
+  const jobserver = `import os
+r, w = os.pipe(); os.dup2(r, 30); os.dup2(w, 31); os.close(r); os.close(w)
+os.dup2(30, 3); os.dup2(31, 4); os.close(30); os.close(31)
+os.write(4, b"+")
+import subprocess, sys
+sys.exit(subprocess.call(["sh", "-c", os.environ["JOB"]], pass_fds=(3, 4)))`
+  const { status, stdout } = shell(
+    `JOB='HOLDFAST run x --keep-fd 3,4 -- head -c 1 /dev/fd/3' python3 -c '${jobserver}'`,
+  )
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '+' })
+})
