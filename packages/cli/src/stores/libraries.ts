@@ -3,13 +3,13 @@
  * that `--modules` names comes first, then the place of the command itself. The working folder
  * comes last: a job of root may run in a folder where another user can put code.
  */
-import { realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { clientModules, schemeOf } from 'holdfast/url'
 import { ConfigError } from '../cli-error.js'
-import { openToOthers } from './open-to-others.js'
+import { openToOthers, stepsTo } from './open-to-others.js'
 import { workingFolder } from './working-folder.js'
 
 /** Returns the folder for the client library of a URL; undefined for the place of the command. */
@@ -36,26 +36,29 @@ function folderOf(names: readonly string[], modules: string | undefined): string
     throw new ConfigError(`The folder ${modules} of --modules has no package ${packages}.`)
   }
   const beside = besideCommand(names)
-  if (beside !== undefined && isAsTrusted(beside)) return undefined
+  const open = beside === undefined ? undefined : openBeside(beside, names)
+  if (beside !== undefined && open === undefined) return undefined
   const folder = workingFolder()
   const found = folder === undefined ? undefined : fromFolder(folder, names)
   if (folder === undefined || found === undefined) {
     if (beside === undefined) return undefined
     throw new ConfigError(
-      `The package ${packages} is not loaded, because another user may write to ${beside}. ` +
+      `The package ${packages} is not loaded, because another user may write to ${open}. ` +
         'Install it beside the command, or name a folder that has it: --modules PATH',
     )
   }
-  const open = openToOthers(folder) ?? openToOthers(found)
-  if (open === undefined) return folder
+  const openThere = openToOthers(folder) ?? openOnTheWay(folder, found, names)
+  if (openThere === undefined) return folder
   throw new ConfigError(
-    `The package ${packages} of the working folder is not loaded, because another user may write to ${open}. ` +
+    `The package ${packages} of the working folder is not loaded, because another user may write to ${openThere}. ` +
       `Install it beside the command, or name its folder: --modules ${folder}`,
   )
 }
 
+const OWN_FILE = fileURLToPath(import.meta.url)
+
 function besideCommand(names: readonly string[]): string | undefined {
-  return resolved(fileURLToPath(import.meta.url), names)
+  return resolved(OWN_FILE, names)
 }
 
 function fromFolder(folder: string, names: readonly string[]): string | undefined {
@@ -74,14 +77,52 @@ function resolved(from: string, names: readonly string[]): string | undefined {
   return undefined
 }
 
+/** Returns the places from which Node may take one of the packages, up to the one that has it. */
+function placesOf(from: string, found: string, names: readonly string[]): string[] {
+  const places = names.flatMap((name) =>
+    (createRequire(from).resolve.paths(name) ?? []).map((at) => join(at, packageOf(name))),
+  )
+  const present = places.filter((place) => existsSync(place))
+  const last = present.findIndex((place) => found.startsWith(realpathSync(place) + sep))
+  return last === -1 ? present : present.slice(0, last + 1)
+}
+
+/** Returns the first folder on the way to a package, links included, that is open to others. */
+function openOnTheWay(folder: string, found: string, names: readonly string[]): string | undefined {
+  const open = openToOthers(found)
+  if (open !== undefined) return open
+  for (const place of placesOf(join(folder, 'holdfast'), found, names)) {
+    for (const step of stepsTo(place)) {
+      const its = openToOthers(step.folder)
+      if (its !== undefined) return its
+    }
+  }
+  return undefined
+}
+
 /**
- * Node also searches the folders above the command, of which one may be open to all users. The
- * owner of the command can run code as the caller anyway.
+ * Returns what on the way to a package another user can replace. Node also searches the folders
+ * above the command, of which one may be open to all users. The owner of the command can run code
+ * as the caller anyway, and so can a user who may replace the command.
  */
-function isAsTrusted(file: string): boolean {
-  const command = realpathSync(fileURLToPath(import.meta.url))
+function openBeside(found: string, names: readonly string[]): string | undefined {
+  const command = realpathSync(OWN_FILE)
   const owners = new Set([0, process.geteuid?.(), statSync(command).uid])
-  return owners.has(statSync(file).uid)
+  if (!owners.has(statSync(found).uid)) return found
+  for (const place of placesOf(OWN_FILE, found, names)) {
+    for (const { folder, entry, stat } of stepsTo(place)) {
+      if (command.startsWith(entry + sep)) continue
+      if (!owners.has(stat.uid)) return entry
+      if (isReplaceable(folder) && !command.startsWith(folder + sep)) return folder
+    }
+  }
+  return undefined
+}
+
+/** Whether all users may remove entries of others from a folder. */
+function isReplaceable(folder: string): boolean {
+  const { mode } = statSync(folder)
+  return (mode & 0o002) !== 0 && (mode & 0o1000) === 0
 }
 
 function packageOf(name: string): string {

@@ -1,6 +1,6 @@
 /** Finds out whether another user could have put code into a folder. */
-import { readFileSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { lstatSync, readFileSync, readlinkSync, statSync, type Stats } from 'node:fs'
+import { dirname, isAbsolute, join, parse, sep } from 'node:path'
 import { userInfo } from 'node:os'
 
 /**
@@ -19,6 +19,45 @@ export function openToOthers(path: string): string | undefined {
     const isOpenToGroup = (found.mode & 0o020) !== 0 && !isOwnGroup(found.gid)
     if (!isOwned || isOpen || isOpenToGroup) return at
     if (dirname(at) === at) return undefined
+  }
+}
+
+export interface Step {
+  /** Neither it nor a folder above it is a link. */
+  readonly folder: string
+  readonly entry: string
+  readonly stat: Stats
+}
+
+/** More links than Linux follows. */
+const MOST_LINKS = 40
+
+/**
+ * Yields each entry that the system passes on its way to a path, links included. Another user who
+ * may write to the folder of a link can point it elsewhere, after its target was checked.
+ */
+export function* stepsTo(path: string): Generator<Step> {
+  const { root } = parse(path)
+  let folder = root
+  const left = path.slice(root.length).split(sep)
+  for (let links = 0; left.length > 0;) {
+    const name = left.shift() ?? ''
+    const entry = name === '..' ? dirname(folder) : join(folder, name)
+    if (name === '' || name === '.' || name === '..') {
+      folder = entry
+      continue
+    }
+    const stat = lstatSync(entry)
+    yield { folder, entry, stat }
+    if (!stat.isSymbolicLink()) {
+      folder = entry
+      continue
+    }
+    links += 1
+    if (links > MOST_LINKS) throw new Error(`${path} leads over too many links.`)
+    const target = readlinkSync(entry)
+    if (isAbsolute(target)) folder = root
+    left.unshift(...target.split(sep))
   }
 }
 

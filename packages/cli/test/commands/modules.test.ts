@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -126,6 +127,35 @@ describe('a command without its client library', () => {
     // The group of the caller has no other member here.
     if (isRoot) chmodSync(folder, 0o775)
     expect(await start(commandAlone(), folder, ['ls']).code()).toBe(3)
+  })
+
+  it.runIf(isPrivate)('refuses one over a link that another user can point elsewhere', async () => {
+    const folder = mkdtempSync(join(HERE, 'dist/modules-'))
+    folders.push(folder)
+    const safe = plant(join(folder, 'safe'))
+    const work = join(folder, 'work')
+    const modules = join(work, 'node_modules')
+    mkdirSync(modules, { recursive: true })
+    symlinkSync(join(safe, 'node_modules/ioredis'), join(modules, 'ioredis'))
+    const bin = commandAlone()
+    expect(await start(bin, work, ['ls']).code()).toBe(3)
+    chmodSync(modules, 0o757)
+    const run = start(bin, work, ['ls'])
+    expect(await run.code()).toBe(78)
+    expect(run.stderr).toContain(`another user may write to ${modules}.`)
+  })
+
+  it('refuses one above the command over a link that another user can point elsewhere', async () => {
+    const bin = commandAlone()
+    const safe = plant(new Box().folder)
+    const above = join(dirname(dirname(bin)), 'node_modules')
+    mkdirSync(above)
+    symlinkSync(join(safe, 'node_modules/ioredis'), join(above, 'ioredis'))
+    expect(await start(bin, '/', ['ls']).code()).toBe(3)
+    chmodSync(above, 0o777)
+    const run = start(bin, '/', ['ls'])
+    expect(await run.code()).toBe(78)
+    expect(run.stderr).toContain(`another user may write to ${above}.`)
   })
 
   it.runIf(isPrivate && isRoot)('refuses that of another user, also for root', async () => {
