@@ -1,5 +1,6 @@
 /** Explains why a wait ended without the lock: the lock is busy, or the store does not answer. */
 import { isLockError, type Locks } from 'holdfast'
+import { formatDuration } from '../args/duration.js'
 import { CliError } from '../cli-error.js'
 import { heldBy, typeOf } from '../output/holders.js'
 import { withTimeout } from '../../../holdfast/dist/clock/with-timeout.js'
@@ -25,16 +26,29 @@ export async function explainFailure(
   if (code === 'LOCK_MISMATCH') return mismatch(cause, locks, settings)
   if (code === 'DEADLOCK') return deadlock(cause as Error)
   if (code !== 'LOCK_TIMEOUT') return cause
-  const { name, waitMs } = settings
+  const { name } = settings
   // The time is over, and another request would only take longer.
   if (!contact.hasAnswered) return contact.failure ?? noAnswer(settings)
   try {
     const holder = await withinTime(describeHolder(locks, settings), settings)
-    const advice = waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
-    return new CliError(`Lock "${name}" is busy, ${holder}. ${advice}.`, 'LOCK_TIMEOUT', { cause })
+    return new CliError(`Lock "${name}" is busy, ${holder}. ${advice(settings)}`, 'LOCK_TIMEOUT', {
+      cause,
+    })
   } catch (error) {
     return contact.failure ?? error
   }
+}
+
+/** A holder that was replaced ends all the same, and nothing runs in its place. */
+function advice({ waitMs, replace }: LockSettings): string {
+  if (replace) {
+    return (
+      `--replace has ended the holder of the lock, which did not let go within ${formatDuration(waitMs)}. ` +
+      'That run still ends, at its next renewal, and no other run takes its place. ' +
+      'Give --wait a third of its --ttl and the time that its command needs to end.'
+    )
+  }
+  return waitMs === 0 ? 'Wait for it with --wait DUR.' : 'Wait longer, or try again later.'
 }
 
 /** The library advises programs, which can take several locks together. */

@@ -22,3 +22,16 @@ it('runs at once where no run holds the lock', async () => {
     0,
   )
 })
+
+it('says what became of the holder when the wait is shorter than its end', async () => {
+  const box = new Box()
+  const script = `trap 'sleep 1; exit 5' TERM; echo held; while :; do sleep 0.02; done`
+  const holder = await box.holder('job', ['--ttl', '3s'], script)
+  const next = box.holdfast(['run', 'job', '--replace', '--wait', '100ms', '--', 'echo', 'ran'])
+  expect(await next.code()).toBe(75)
+  expect(next.stdout).toBe('')
+  expect(next.stderr).toMatch(
+    /--replace has ended the holder of the lock, which did not let go within 100ms\. That run still ends/,
+  )
+  expect(await holder.code()).toBe(74)
+})
