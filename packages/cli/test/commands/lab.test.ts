@@ -54,6 +54,30 @@ describe('holdfast lab', () => {
     expect(stdout).toMatch(/✗ 不加锁[^]*✓ 用 Holdfast/)
   })
 
+  test.each([
+    [['nonsense'], 64],
+    [['tour', 'extra'], 64],
+    [['tour', '--items', '3'], 64],
+    [['oversell', '--items', 'x'], 64],
+    [['oversell', '--buyers', '3', '--items', '5'], 64],
+    [['oversell', '--segments', '7', '--items', '5'], 64],
+    [['oversell', '--think', '5'], 64],
+    [['choose', '--heat', 'warmish'], 64],
+    [['--services', 'none,redis'], 64],
+    [['--nothing'], 64],
+    [['--items'], 64],
+    [['--json=x'], 64],
+    [['ladder', '--services', 'none'], 78],
+    [['payment', '--html', '/'], 78],
+    [['choose'], 64],
+  ])('%j fails in the language of --lang', async (args, expected) => {
+    const { stderr, code } = await ended(new Box().holdfast(['lab', ...args, '--lang=zh']))
+    expect(code).toBe(expected)
+    // Names of options and values stay as they are; sentences do not.
+    expect(stderr).toMatch(/^holdfast: .*\p{Script=Han}.*[。…]\n$/u)
+    expect(stderr).not.toMatch(/ (?:is|takes|the|an?) /)
+  })
+
   test('prints one object with --json, and nothing else', async () => {
     const { stdout, stderr, code } = await ended(new Box().holdfast(['lab', 'config', '--json']))
     expect(code).toBe(0)

@@ -7,13 +7,24 @@ import {
   recommend,
   STORES,
   type Answers,
+  type Language,
   type Recommendation,
   type StoreFigures,
   type Texts,
   type Visit,
 } from '../index.js'
+import { inLanguage, LabUsageError } from './errors.js'
 import { type Column, UsageError } from './toolkit.js'
-import { COSTS, HAVE, HEATS, listOf, MACHINES, oneOf, type LabValues } from './options.js'
+import {
+  COSTS,
+  HAVE,
+  HEATS,
+  languageFrom,
+  listOf,
+  MACHINES,
+  oneOf,
+  type LabValues,
+} from './options.js'
 import type { Screen } from './screen.js'
 
 export interface Choice {
@@ -70,7 +81,9 @@ async function answersFrom(values: LabValues, texts: Texts): Promise<Answers> {
   const ask = asker(texts)
   const answer = <T>(question: Question, read: (text: string) => T): Promise<T> => {
     const given = values[question]
-    return given === undefined ? askUntilRead(ask, question, read) : Promise.resolve(read(given))
+    return given === undefined
+      ? askUntilRead(ask, question, read, languageFrom(values))
+      : Promise.resolve(read(given))
   }
   try {
     return {
@@ -89,6 +102,7 @@ async function askUntilRead<T>(
   ask: (question: Question) => Promise<string>,
   question: Question,
   read: (text: string) => T,
+  language: Language,
 ): Promise<T> {
   for (;;) {
     const text = await ask(question)
@@ -96,7 +110,7 @@ async function askUntilRead<T>(
       return read(text)
     } catch (error) {
       if (!(error instanceof UsageError)) throw error
-      process.stderr.write(`${error.message}\n`)
+      process.stderr.write(`${(inLanguage(error, language) as Error).message}\n`)
     }
   }
 }
@@ -111,7 +125,7 @@ function asker(texts: Texts): ((question: Question) => Promise<string>) & { end(
   let lines: Interface | undefined
   const ask = async (question: Question): Promise<string> => {
     if (!process.stdin.isTTY) {
-      throw new UsageError(`lab choose needs --${question} when there is no terminal to ask on.`)
+      throw new LabUsageError('noTerminal', { question })
     }
     lines ??= reader()
     try {
@@ -119,7 +133,7 @@ function asker(texts: Texts): ((question: Question) => Promise<string>) & { end(
     } catch {
       // Ctrl-D: the cursor still stands behind the question.
       process.stderr.write('\n')
-      throw new UsageError(`No answer. lab choose takes --${question} as well.`)
+      throw new LabUsageError('noAnswer', { question })
     }
   }
   return Object.assign(ask, { end: () => lines?.close() })

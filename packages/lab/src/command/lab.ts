@@ -2,6 +2,7 @@
 import {
   EVERYDAY,
   fill,
+  languageOf,
   STRATEGIES,
   textsOf,
   Visit,
@@ -10,6 +11,7 @@ import {
   type Texts,
 } from '../index.js'
 import { showChoice } from './choose.js'
+import { inLanguage, LabConfigError, LabUsageError, languageIn, TOPIC } from './errors.js'
 import { showEveryday } from './everyday.js'
 import { showLadder } from './ladder.js'
 import {
@@ -25,7 +27,6 @@ import { assertPage, writePage } from './page.js'
 import { Screen } from './screen.js'
 import {
   type Command,
-  ConfigError,
   EXIT,
   LAB_ABOUT,
   LAB_OPTIONS,
@@ -34,7 +35,6 @@ import {
   parseOptions,
   printJson,
   renderHelp,
-  UsageError,
 } from './toolkit.js'
 
 type Topic = (typeof LAB_TOPICS)[number]
@@ -58,21 +58,28 @@ export const command: Command = {
   },
 
   async main(argv) {
-    const parsed = parseOptions(LAB_OPTIONS, argv)
-    if (parsed.values.help === true) {
-      process.stdout.write(helpIn(languageFrom(parsed.values), this.help))
-      return EXIT.ok
+    try {
+      return await visitOf(argv, this.help)
+    } catch (error) {
+      throw inLanguage(error, languageIn(argv, languageOf(process.env)))
     }
-    const [word = 'tour', extra] = operandsOf(parsed)
-    if (extra !== undefined)
-      throw new UsageError(`lab takes one topic; ${JSON.stringify(extra)} is too much.`)
-    const topic = oneOf('The topic', word, LAB_TOPICS)
-    refuseOptionsOfOthers(topic, parsed.values)
-    if (parsed.values.html !== undefined) assertPage(parsed.values.html)
-    const texts = textsOf(languageFrom(parsed.values))
-    if (topic === 'strategies') return listStrategies(texts, parsed.values.json === true)
-    return visitLab(topic, parsed.values, texts)
   },
+}
+
+async function visitOf(argv: readonly string[], help: Command['help']): Promise<number> {
+  const parsed = parseOptions(LAB_OPTIONS, argv)
+  if (parsed.values.help === true) {
+    process.stdout.write(helpIn(languageFrom(parsed.values), help))
+    return EXIT.ok
+  }
+  const [word = 'tour', extra] = operandsOf(parsed)
+  if (extra !== undefined) throw new LabUsageError('manyTopics', { extra: JSON.stringify(extra) })
+  const topic = oneOf(TOPIC, word, LAB_TOPICS)
+  refuseOptionsOfOthers(topic, parsed.values)
+  if (parsed.values.html !== undefined) assertPage(parsed.values.html)
+  const texts = textsOf(languageFrom(parsed.values))
+  if (topic === 'strategies') return listStrategies(texts, parsed.values.json === true)
+  return visitLab(topic, parsed.values, texts)
 }
 
 function helpIn(language: Language, page: Command['help']): string {
@@ -134,26 +141,26 @@ async function show(
   if (topic === 'oversell') {
     const oversell = await showOversell(oversellFrom(values), visit, screen, texts)
     if (oversell.rows.length === 0)
-      throw missing([...new Set(oversell.leftOut.map((one) => one.missing))], visit)
+      throw missing([...new Set(oversell.leftOut.map((one) => one.missing))], visit, texts)
     return { oversell }
   }
   if (topic === 'choose') return { choice: await showChoice(values, visit, screen, texts) }
   if (topic === 'ladder') {
     const ladder = await showLadder(visit, screen, texts)
     if (ladder) return { ladder }
-    throw missing(['redis'], visit)
+    throw missing(['redis'], visit, texts)
   }
   visit.services.allow(() => false)
   return { oversell: await showOversell(oversellFrom(TOUR), visit, screen, texts) }
 }
 
 /** Says what is missing, and for each service what installs it. */
-function missing(names: readonly string[], { services }: Visit): ConfigError {
+function missing(names: readonly string[], { services }: Visit, { errors }: Texts): Error {
   const listed = names.map((name) => {
     const command = services.leftOut.find(({ service }) => service === name)?.command
-    return `${name} (${command ?? '--services leaves it out'})`
+    return `${name} (${command ?? errors.leftOutBy})`
   })
-  return new ConfigError(`Nothing of this topic can be played without ${listed.join(', ')}.`)
+  return new LabConfigError('missing', { listed: listed.join(', ') })
 }
 
 /** Whether something broke that should have held, or the other way round. */

@@ -12,7 +12,8 @@ import {
   type OversellSettings,
   type ServiceName,
 } from '../index.js'
-import { LAB_OPTIONS, nearest, type OptionValues, parseDuration, UsageError } from './toolkit.js'
+import { LabUsageError } from './errors.js'
+import { LAB_OPTIONS, nearest, type OptionValues, parseDuration } from './toolkit.js'
 
 export type LabValues = OptionValues<typeof LAB_OPTIONS>
 
@@ -30,9 +31,7 @@ export function refuseOptionsOfOthers(topic: string, values: LabValues): void {
   for (const [owner, names] of Object.entries(OWN_OPTIONS)) {
     const name = owner === topic ? undefined : names.find((option) => values[option] !== undefined)
     if (name === undefined) continue
-    throw new UsageError(
-      `--${name} is for ${owner}, and ${topic} does not know it. Write: holdfast lab ${owner} --${name} …`,
-    )
+    throw new LabUsageError('ofOther', { name, owner, topic })
   }
 }
 
@@ -50,7 +49,7 @@ export function servicesFrom({ services }: LabValues): (name: ServiceName) => bo
   if (services === undefined) return () => true
   if (services === 'none') return () => false
   const chosen: readonly string[] = listOf('--services', services, [...SERVICES, 'none'])
-  if (chosen.includes('none')) throw new UsageError('--services none stands alone.')
+  if (chosen.includes('none')) throw new LabUsageError('nothingElse')
   return (name) => chosen.includes(name)
 }
 
@@ -64,16 +63,8 @@ export function oversellFrom(values: LabValues): OversellSettings {
     1,
     MOST_BUYERS,
   )
-  if (segments > items) {
-    throw new UsageError(
-      `${segments} segments of ${items} items would be empty from the start. Take fewer segments.`,
-    )
-  }
-  if (buyers <= items) {
-    throw new UsageError(
-      `With ${buyers} buyers for ${items} items nothing can be oversold. Take more buyers than items.`,
-    )
-  }
+  if (segments > items) throw new LabUsageError('emptySegments', { segments, items })
+  if (buyers <= items) throw new LabUsageError('fewBuyers', { buyers, items })
   const ids = STRATEGIES.map(({ id }) => id)
   const strategies =
     values.strategies === undefined ? [] : listOf('--strategies', values.strategies, ids)
@@ -91,8 +82,10 @@ export function oneOf<T extends string>(option: string, text: string, choices: r
   const found = choices.find((choice) => choice === text)
   if (found !== undefined) return found
   const near = nearest(text, [...choices])
-  const hint = near === undefined ? `Choose among: ${choices.join(', ')}.` : `Did you mean ${near}?`
-  throw new UsageError(`${option} ${JSON.stringify(text)} is unknown. ${hint}`)
+  const values = { option, text: JSON.stringify(text) }
+  throw near === undefined
+    ? new LabUsageError('unknown', { ...values, choices: choices.join(', ') })
+    : new LabUsageError('unknownNear', { ...values, near })
 }
 
 export function listOf<T extends string>(option: string, text: string, choices: readonly T[]): T[] {
@@ -104,7 +97,5 @@ export { COSTS, HAVE, HEATS, MACHINES }
 function count(option: string, text: string, least: number, most: number): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && number >= least && number <= most) return number
-  throw new UsageError(
-    `${option} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`,
-  )
+  throw new LabUsageError('wholeNumber', { option, least, most, text: JSON.stringify(text) })
 }

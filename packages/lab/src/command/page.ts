@@ -2,16 +2,16 @@
 import { pageOf, type LabReport } from '../index.js'
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from './toolkit.js'
+import { LabConfigError } from './errors.js'
 
 /** Looks before the lab begins, which takes minutes, whether its page will find a place. */
 export function assertPage(file: string): void {
   try {
     const found = statSync(file, { throwIfNoEntry: false })
-    if (found?.isDirectory() === true) throw new Error('it is a folder')
+    if (found?.isDirectory() === true) throw new LabConfigError('pageIsFolder', { file })
     accessSync(found === undefined ? dirname(file) : file, constants.W_OK)
   } catch (cause) {
-    throw unwritable(file, cause as Error)
+    throw cause instanceof LabConfigError ? cause : unwritable(file, cause as Error)
   }
 }
 
@@ -23,9 +23,6 @@ export function writePage(file: string, report: LabReport): void {
   }
 }
 
-function unwritable(file: string, cause: Error): ConfigError {
-  return new ConfigError(
-    `The page cannot be written to ${file}: ${cause.message}. Choose another file for --html.`,
-    { cause },
-  )
+function unwritable(file: string, cause: Error): LabConfigError {
+  return new LabConfigError('unwritable', { file, why: cause.message }, { cause })
 }

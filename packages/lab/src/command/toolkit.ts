@@ -9,7 +9,7 @@ export {
   type OptionValues,
 } from '../../../cli/dist/args/options.js'
 export { nearest } from '../../../holdfast/dist/options/nearest-word.js'
-export { ConfigError, UsageError } from '../../../cli/dist/cli-error.js'
+export { CliError, ConfigError, UsageError } from '../../../cli/dist/cli-error.js'
 export type { Command } from '../../../cli/dist/commands/command.js'
 export { EXIT } from '../../../cli/dist/exit-codes.js'
 export { fold } from '../../../cli/dist/output/fold.js'

@@ -319,6 +319,31 @@ export const en: Texts = {
     strategy: 'Left out: {strategy}, which needs {what}.',
   },
   interrupted: 'Interrupted. Everything that the lab started has been stopped.',
+  errors: {
+    topic: 'The topic',
+    manyTopics: 'lab takes one topic; {extra} is too much.',
+    ofOther:
+      '--{name} is for {owner}, and {topic} does not know it. Write: holdfast lab {owner} --{name} …',
+    nothingElse: '--services none stands alone.',
+    emptySegments:
+      '{segments} segments of {items} items would be empty from the start. Take fewer segments.',
+    fewBuyers:
+      'With {buyers} buyers for {items} items nothing can be oversold. Take more buyers than items.',
+    unknownNear: '{option} {text} is unknown. Did you mean {near}?',
+    unknown: '{option} {text} is unknown. Choose among: {choices}.',
+    wholeNumber: '{option} takes a whole number from {least} to {most}, not {text}.',
+    noTerminal: 'lab choose needs --{question} when there is no terminal to ask on.',
+    noAnswer: 'No answer. lab choose takes --{question} as well.',
+    missing: 'Nothing of this topic can be played without {listed}.',
+    leftOutBy: '--services leaves it out',
+    unwritable: 'The page cannot be written to {file}: {why}. Choose another file for --html.',
+    pageIsFolder:
+      'The page cannot be written to {file}: it is a folder. Choose another file for --html.',
+    noOption: 'There is no option {option}. See --help.',
+    noValue: '{option} takes no value. See --help.',
+    needsValue: 'The value of {option} is missing, or begins with -. See --help.',
+    duration: '{option} takes a duration of at most a year, such as 500ms, 5s or 1h30m.',
+  },
   report: {
     title: 'Holdfast lab',
     made: 'made by `holdfast lab` on {date}',

@@ -129,6 +129,31 @@ export interface Texts {
     readonly strategy: string
   }
   readonly interrupted: string
+  /** What may stand in each is written in the English texts. */
+  readonly errors: Readonly<
+    Record<
+      | 'topic'
+      | 'manyTopics'
+      | 'ofOther'
+      | 'nothingElse'
+      | 'emptySegments'
+      | 'fewBuyers'
+      | 'unknownNear'
+      | 'unknown'
+      | 'wholeNumber'
+      | 'noTerminal'
+      | 'noAnswer'
+      | 'missing'
+      | 'leftOutBy'
+      | 'unwritable'
+      | 'pageIsFolder'
+      | 'noOption'
+      | 'noValue'
+      | 'needsValue'
+      | 'duration',
+      string
+    >
+  >
   /** The page of `--help`, where it is not the one that the command line has. */
   readonly help?: HelpText
   readonly report: {
