@@ -58,7 +58,10 @@ const NEVER_EMPTY = absent(
   'a database that comes back empty has no lock table, and every request is refused',
 )
 
-const NO_ENDPOINT = absent('not driven here: the members themselves say who leads')
+const MEMBER_MOVES: Cell = {
+  verdict: 'promised',
+  note: 'a member that follows answers nothing, or is cut off from the others where a run has a network of its own; its address leads to another member, and back when it is well',
+}
 
 const NO_MEMBERS = absent('there are no members that could be parted')
 
@@ -151,7 +154,10 @@ const REPLICATED = {
   'server-kill': ASYNCHRONOUS,
   'primary-kill': ASYNCHRONOUS,
   failover: LOST_WRITES,
-  'endpoint-moves': NO_ENDPOINT,
+  'endpoint-moves': {
+    verdict: 'promised',
+    note: 'a planned failover: the servers themselves say who leads, and each keeps its address',
+  },
   'restart-empty': absent(
     'a primary that comes back empty before it is replaced empties its replicas: see redis',
   ),
@@ -191,7 +197,7 @@ const CONSENSUS = {
   ),
   flush: absent('deleting the keys by hand deletes the locks'),
   'script-flush': NO_SCRIPTS,
-  'endpoint-moves': NO_ENDPOINT,
+  'endpoint-moves': MEMBER_MOVES,
   failover: absent('a member that takes over has every acknowledged write: see leader-kill'),
   'disk-full': absent('not driven here: a member without room fails, as in server-kill'),
 } as const

@@ -54,7 +54,7 @@ const CATALOGUE = {
   'endpoint-moves': {
     lane: 'server',
     title:
-      'the address leads to a replica that has everything and takes over; what is connected stays at the old server, which refuses writes',
+      'another server that has everything takes over, and an address leads to it a while later; what is connected stays at the old server, which is of no more use',
   },
   'primary-kill': {
     lane: 'server',
@@ -161,7 +161,7 @@ export interface Fault {
   readonly client: number | 'all'
   /** Which server it meets. */
   readonly server: number
-  /** How long each message takes, of a `latency`; how far a clock is set, of a step. */
+  /** How long each message takes, of a `latency`; how far a clock is set, of a step; see `SIZES`. */
   readonly byMs: number
 }
 
@@ -215,8 +215,8 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'clock-forward': (dice, ttlMs) => [0, dice.between(0.3, 2) * ttlMs],
   'clock-back': (dice, ttlMs) => [0, -dice.between(0.3, 2) * ttlMs],
   failover: (dice) => [dice.between(100, 600), 0],
-  // How long the address still leads to the old server.
-  'endpoint-moves': (dice, ttlMs) => [dice.between(0, 0.3) * ttlMs, 0],
+  // How long the address still leads to the old server; how long a member is of no use after that.
+  'endpoint-moves': (dice, ttlMs) => [dice.between(0, 0.3) * ttlMs, dice.between(0.3, 1.5) * ttlMs],
   'primary-kill': () => [0, 0],
   'replica-kill': (dice) => [dice.between(50, 2000), 0],
   'leader-kill': (dice) => [dice.between(300, 2000), 0],

@@ -3,6 +3,7 @@
  * while it runs.
  */
 import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
 import type { Fault } from '../faults/catalogue.js'
 import { now } from '../run/chronicle.js'
 import type { Action, ServerNode, Tools } from './target.js'
@@ -47,6 +48,37 @@ export async function flushAll(
   const beforeNs = now()
   await Promise.all(servers.map((server) => expectOk(server, 'FLUSHALL', 'SYNC')))
   forgot(beforeNs)
+}
+
+/** No write is lost that a server answered: longer than any hand-over takes. */
+const PAUSED_MS = 20_000
+
+/**
+ * Makes a replica the primary once it has everything, and the primary its replica. Writes wait
+ * meanwhile, and are refused in the end.
+ * @param promote resolves when the replica is a primary
+ */
+export async function handOver(
+  primary: RedisServer,
+  replica: RedisServer,
+  promote: () => Promise<unknown>,
+): Promise<void> {
+  await expectOk(primary, 'CLIENT', 'PAUSE', String(PAUSED_MS), 'WRITE')
+  try {
+    await eventually(
+      'the replica has what its primary has',
+      async () => (await offsetOf(replica)) === (await offsetOf(primary)),
+    )
+    await promote()
+    await expectOk(primary, 'REPLICAOF', '127.0.0.1', String(replica.port))
+  } finally {
+    await expectOk(primary, 'CLIENT', 'UNPAUSE')
+  }
+}
+
+async function offsetOf(server: RedisServer): Promise<string | undefined> {
+  const info = await server.command('INFO', 'replication')
+  return /master_repl_offset:(\d+)/.exec(info)?.[1]
 }
 
 /** @throws Error when the server refuses. */

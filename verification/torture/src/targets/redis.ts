@@ -6,7 +6,7 @@ import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import { needsClock, ServerClock } from './clock.js'
 import { fillDisk } from './disk.js'
 import { now } from '../run/chronicle.js'
-import { expectOk, flushAll, redisNode, refusals } from './redis-server.js'
+import { expectOk, flushAll, handOver, redisNode, refusals } from './redis-server.js'
 import type { Action, Heal, Target, Tools } from './target.js'
 
 const CATCH_UP_MS = 5000
@@ -122,30 +122,12 @@ function moveEndpoint(
     const master = servers[index] as RedisServer
     const replica = await startReplica(index)
     const link = await follow(replica, master)
-    await expectOk(master, 'CLIENT', 'PAUSE', String(CATCH_UP_MS), 'WRITE')
-    await untilEqual(replica, master)
-    await expectOk(replica, 'REPLICAOF', 'NO', 'ONE')
-    await expectOk(master, 'REPLICAOF', '127.0.0.1', String(replica.port))
-    await expectOk(master, 'CLIENT', 'UNPAUSE')
+    await handOver(master, replica, () => expectOk(replica, 'REPLICAOF', 'NO', 'ONE'))
     await link.close()
     servers[index] = replica
     replaced.push(master)
     return () => tools.move(index, replica.port)
   }
-}
-
-/** Resolves when the replica has all that its master has written. */
-async function untilEqual(replica: RedisServer, master: RedisServer): Promise<void> {
-  const endMs = performance.now() + CATCH_UP_MS
-  while ((await offsetOf(replica)) !== (await offsetOf(master))) {
-    if (performance.now() > endMs) throw new Error('The replica lags behind its master.')
-    await sleep(5)
-  }
-}
-
-async function offsetOf(server: RedisServer): Promise<string | undefined> {
-  const info = await server.command('INFO', 'replication')
-  return /master_repl_offset:(\d+)/.exec(info)?.[1]
 }
 
 async function startAll(

@@ -2,12 +2,13 @@
  * Redis whose primaries have replicas that take over: one watched by three Sentinels, or three in a
  * Cluster.
  */
-import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
+import { askSentinel, type RedisServer } from '@holdfast/servers/redis'
 import { SHARDS, startCluster } from '@holdfast/servers/redis-cluster'
-import { startSentinels } from '@holdfast/servers/redis-sentinel'
+import { SENTINEL_NAME, startSentinels } from '@holdfast/servers/redis-sentinel'
 import type { FaultKind } from '../faults/catalogue.js'
 import type { Connection } from '../protocol.js'
-import { expectOk, flushAll, redisNode, refusals, type Which } from './redis-server.js'
+import { expectOk, flushAll, handOver, redisNode, refusals, type Which } from './redis-server.js'
 import { nodeOf, type Action, type Target } from './target.js'
 
 /** What the two have in common. */
@@ -42,6 +43,18 @@ export async function sentinelTarget(): Promise<Target> {
       await group.untilWhole()
     }
   }
+  const moveLead: Action = async () => {
+    const primary = await group.primary()
+    await handOver(primary, await group.replica(), async () => {
+      // They refuse while an earlier failover is under way.
+      await eventually('a Sentinel begins a failover', async () => {
+        const [port = 0] = sentinelPorts
+        return (await askSentinel(port, 'SENTINEL', 'FAILOVER', SENTINEL_NAME)).startsWith('+OK')
+      })
+      await group.untilReplaced(primary)
+    })
+    return () => group.untilWhole()
+  }
   return {
     nodes: [
       ...servers.map((server, index) => redisNode(() => server, `redis ${index + 1}`)),
@@ -54,7 +67,7 @@ export async function sentinelTarget(): Promise<Target> {
       seeds: ports.slice(servers.length),
       routes: routesOf([...servers.map(({ port }) => port), ...sentinelPorts], ports),
     }),
-    actions: { ...actions, 'quorum-loss': loseSentinels },
+    actions: { ...actions, 'quorum-loss': loseSentinels, 'endpoint-moves': moveLead },
     stop: () => group.stop(),
   }
 }
@@ -83,10 +96,18 @@ export async function clusterTarget(): Promise<Target> {
       await cluster.untilWhole()
     }
   }
+  const moveLead: Action = async ({ server }) => {
+    const shard = server % SHARDS
+    const primary = await cluster.memberOf(shard, 'master')
+    const replica = await cluster.memberOf(shard, 'slave')
+    await expectOk(replica.server, 'CLUSTER', 'FAILOVER')
+    await cluster.untilReplaced(primary)
+    return () => cluster.untilWhole()
+  }
   return {
     nodes: servers.map((server, index) => redisNode(() => server, `redis ${index + 1}`)),
     connection: (ports) => ({ ports, seeds: ports, routes: routesOf(cluster.ports, ports) }),
-    actions: { ...actions, 'quorum-loss': loseMajority },
+    actions: { ...actions, 'quorum-loss': loseMajority, 'endpoint-moves': moveLead },
     stop: () => cluster.stop(),
   }
 }
