@@ -160,3 +160,26 @@ test.each(LIBRARIES)(
     await locks.close()
   },
 )
+
+test.each(LIBRARIES)(
+  'store that opens before the address leads elsewhere works afterwards, through %s',
+  async (library) => {
+    const endpoint = await startEndpoint()
+    await endpoint.move()
+    const proxy = await Proxy.to(endpoint.old.port)
+    after(() => proxy.close())
+    const locks = createLocks(openStore({ url: `redis://127.0.0.1:${proxy.port}` }, library))
+    after(() => locks.close())
+    const works = async (): Promise<boolean> =>
+      locks
+        .mutex('lock')
+        .acquire()
+        .then(
+          (lease) => lease.release().then(() => true),
+          () => false,
+        )
+    expect(await works()).toBe(false)
+    proxy.target = endpoint.next.port
+    await eventually('it writes', works)
+  },
+)

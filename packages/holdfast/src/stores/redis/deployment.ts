@@ -101,10 +101,9 @@ export function oneServer(
     subscriptions: (prefix, clientId, listener) =>
       new WakeUpChannel(transport, `${transport.keyPrefix}${prefix}:${clientId}`, listener),
     readOnly(error) {
-      if (deployment.hasWritten) {
-        transport.leave?.()
-        replicated.drop()
-      }
+      // Also before the first write: this process may have started while the endpoint moved.
+      transport.leave?.()
+      replicated.drop()
       return readOnlyError(error, deployment.hasWritten)
     },
     whenReady: (ready) => transport.watchState({ ready, lost: () => undefined }),
