@@ -2,36 +2,12 @@
  * What is promised: one table of store and fault. A run is judged by what every fault in it leaves
  * promised, and the guarantees page is made of the same table.
  */
+import type { Cell, Property } from './cells.js'
+import { MEMBER_MOVES, PLANNED_FAILOVER, SENTINELS_RESET } from './moved-endpoints.js'
 import { FAULT_KINDS, isFaultKind, type AnyFaultKind, type FaultKind } from './faults/catalogue.js'
 import type { StoreName } from './stores.js'
 
-/** The promises that a run is judged by, with what each says. */
-export const PROPERTIES = {
-  exclusion: 'at no moment do the believing holders of a lock weigh more than its capacity',
-  tokens: 'each grant has a larger token than all before it',
-  held: '`held` is never true when the lease is over',
-  'loss-announced':
-    'the signal announces a loss by the deadline, or in the first ticks of a process that was stopped',
-  release: '`released` is answered only if the lease lasted until then',
-  counter: 'the resource that checks tokens loses no increment and accepts no late write',
-  forgotten: 'a lease that the server has lost is never renewed',
-  liveness: 'soon after everything is healed, every waiter is served',
-  ghost: 'nothing is held for clients that released everything',
-  error: 'no process meets an error that it was not promised',
-} as const
-export type Property = keyof typeof PROPERTIES
-export const PROPERTY_NAMES = Object.keys(PROPERTIES) as readonly Property[]
-
-export type Cell =
-  | { readonly verdict: 'promised'; readonly note?: string }
-  /** These promises are not given. What happens is counted. */
-  | {
-      readonly verdict: 'not promised'
-      readonly without: readonly Property[]
-      readonly because: string
-    }
-  /** Cannot happen to this store, or cannot be driven here. */
-  | { readonly verdict: 'absent'; readonly because: string }
+export { PROPERTIES, PROPERTY_NAMES, type Cell, type Property } from './cells.js'
 
 type Row = Readonly<Record<FaultKind, Cell>>
 
@@ -57,11 +33,6 @@ const NO_CLOCK = absent('its sessions count by a monotonic clock; not driven her
 const NEVER_EMPTY = absent(
   'a database that comes back empty has no lock table, and every request is refused',
 )
-
-const MEMBER_MOVES: Cell = {
-  verdict: 'promised',
-  note: 'a member that follows answers nothing, or is cut off from the others where a run has a network of its own; its address leads to another member, and back when it is well',
-}
 
 const NO_MEMBERS = absent('there are no members that could be parted')
 
@@ -154,10 +125,7 @@ const REPLICATED = {
   'server-kill': ASYNCHRONOUS,
   'primary-kill': ASYNCHRONOUS,
   failover: LOST_WRITES,
-  'endpoint-moves': {
-    verdict: 'promised',
-    note: 'a planned failover: the servers themselves say who leads, and each keeps its address',
-  },
+  'endpoint-moves': SENTINELS_RESET,
   'restart-empty': absent(
     'a primary that comes back empty before it is replaced empties its replicas: see redis',
   ),
@@ -218,7 +186,11 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
   embedded: everywhere(SERVERLESS),
   redis: everywhere(REDIS),
   'redis-sentinel': everywhere(REPLICATED),
-  'redis-cluster': everywhere({ ...REPLICATED, 'quorum-loss': ASYNCHRONOUS }),
+  'redis-cluster': everywhere({
+    ...REPLICATED,
+    'quorum-loss': ASYNCHRONOUS,
+    'endpoint-moves': PLANNED_FAILOVER,
+  }),
   redlock: everywhere({
     ...REDIS,
     'restart-empty': without(

@@ -161,7 +161,7 @@ export interface Fault {
   readonly client: number | 'all'
   /** Which server it meets. */
   readonly server: number
-  /** How long each message takes, of a `latency`; how far a clock is set, of a step; see `SIZES`. */
+  /** How long a message takes, of a `latency`; how far a clock is set; the rest: see `SIZES`. */
   readonly byMs: number
 }
 

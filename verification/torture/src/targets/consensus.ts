@@ -5,8 +5,8 @@ import { eventually } from '@holdfast/servers/eventually'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
 import { cutOff, cutOneSided, HOMES, type Home } from '@holdfast/servers/network'
 import type { Service } from '@holdfast/servers/service'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cutFollower, spotLateRenewals, type Spotter } from './cut-follower.js'
+import { moveMember } from './move-member.js'
 import { nodeOf, type Action, type Target } from './target.js'
 
 interface Cluster {
@@ -92,30 +92,6 @@ function targetOf(
     await leader?.crash()
     return async () => void (await leader?.start())
   }
-  /** Clients stay connected to a member that is of no use, while its address leads to another. */
-  const moveMember: Action = async ({ server, byMs }, tools) => {
-    const leader = await leaderOf(cluster)
-    const followers = [...cluster.members.keys()].filter((index) => index !== leader)
-    const one = followers[server % followers.length] ?? 0
-    const other = followers[(server + 1) % followers.length] ?? 0
-    const restore = takeOut(one)
-    return async () => {
-      tools.move(one, ports[other] ?? 0)
-      await sleep(byMs)
-      restore()
-      tools.move(one, ports[one] ?? 0)
-    }
-  }
-  const takeOut = (index: number): (() => void) => {
-    const home = homes[index]
-    if (home)
-      return cutOff(
-        home,
-        homes.filter((one) => one !== home),
-      )
-    cluster.members[index]?.kill('SIGSTOP')
-    return () => cluster.members[index]?.kill('SIGCONT')
-  }
   const cutLeader =
     (cut: (leader: Home, others: readonly Home[]) => () => void): Action =>
     async () => {
@@ -133,7 +109,7 @@ function targetOf(
     connection: (its) => ({ ports: its }),
     actions: {
       'leader-kill': killLeader,
-      'endpoint-moves': moveMember,
+      'endpoint-moves': moveMember(cluster.members, ports, homes, () => leaderOf(cluster)),
       'leader-isolated': cutLeader(cutOff),
       'leader-deposed': cutLeader((leader, others) => cutOneSided(others, [leader])),
       'leader-reset': cutLeader((leader, others) => cutOneSided([leader], others)),

@@ -2,13 +2,12 @@
  * Redis whose primaries have replicas that take over: one watched by three Sentinels, or three in a
  * Cluster.
  */
-import { eventually } from '@holdfast/servers/eventually'
-import { askSentinel, type RedisServer } from '@holdfast/servers/redis'
+import type { RedisServer } from '@holdfast/servers/redis'
 import { SHARDS, startCluster } from '@holdfast/servers/redis-cluster'
-import { SENTINEL_NAME, startSentinels } from '@holdfast/servers/redis-sentinel'
+import { startSentinels } from '@holdfast/servers/redis-sentinel'
 import type { FaultKind } from '../faults/catalogue.js'
 import type { Connection } from '../protocol.js'
-import { expectOk, flushAll, handOver, redisNode, refusals, type Which } from './redis-server.js'
+import { expectOk, flushAll, redisNode, refusals, type Which } from './redis-server.js'
 import { nodeOf, type Action, type Target } from './target.js'
 
 /** What the two have in common. */
@@ -43,18 +42,6 @@ export async function sentinelTarget(): Promise<Target> {
       await group.untilWhole()
     }
   }
-  const moveLead: Action = async () => {
-    const primary = await group.primary()
-    await handOver(primary, await group.replica(), async () => {
-      // They refuse while an earlier failover is under way.
-      await eventually('a Sentinel begins a failover', async () => {
-        const [port = 0] = sentinelPorts
-        return (await askSentinel(port, 'SENTINEL', 'FAILOVER', SENTINEL_NAME)).startsWith('+OK')
-      })
-      await group.untilReplaced(primary)
-    })
-    return () => group.untilWhole()
-  }
   return {
     nodes: [
       ...servers.map((server, index) => redisNode(() => server, `redis ${index + 1}`)),
@@ -67,7 +54,7 @@ export async function sentinelTarget(): Promise<Target> {
       seeds: ports.slice(servers.length),
       routes: routesOf([...servers.map(({ port }) => port), ...sentinelPorts], ports),
     }),
-    actions: { ...actions, 'quorum-loss': loseSentinels, 'endpoint-moves': moveLead },
+    actions: { ...actions, 'quorum-loss': loseSentinels },
     stop: () => group.stop(),
   }
 }
