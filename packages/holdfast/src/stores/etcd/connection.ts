@@ -49,6 +49,7 @@ export class Connection {
   readonly #closing = new AbortController()
   /** The number of tries whose outcome stayed unknown. */
   unclear = 0
+  #hasAnswered = false
 
   constructor(options: EtcdOptions) {
     this.#options = options
@@ -72,7 +73,9 @@ export class Connection {
     for (let pauseMs: number = PAUSE_MS[0]; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS[1])) {
       const endpoint = options.endpoint ?? this.#current
       try {
-        return { body: await this.#authorized(method, body, endpoint, endMs, options), endpoint }
+        const answer = await this.#authorized(method, body, endpoint, endMs, options)
+        this.#hasAnswered = true
+        return { body: answer, endpoint }
       } catch (error) {
         const another = isWorthAnotherMember(error)
         if (another) {
@@ -85,7 +88,12 @@ export class Connection {
         const isAnyUp = down.size < this.#channels.length
         const again = another && isAnyUp && options.repeatable && options.endpoint === undefined
         if (!again || systemClock.monotonicMs() + pauseMs > endMs)
-          throw asLockError(error, this.#options.endpoints[endpoint], this.keys.folder)
+          throw asLockError(
+            error,
+            this.#options.endpoints[endpoint],
+            this.keys.folder,
+            this.#hasAnswered,
+          )
         // Every member may be without a leader for a moment.
         await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
       }

@@ -1,6 +1,7 @@
 /** What went wrong in etcd, and what that means for us. */
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
 import { DEFAULT_PREFIX } from './keys.js'
+import { CERTIFICATE_ADVICE, isCertificateError } from '../../store/tls-errors.js'
 import { isUnreachable } from '../coordination/is-unreachable.js'
 import {
   CANCELLED,
@@ -39,7 +40,7 @@ function isLearner(details: string): boolean {
 
 /** Whether the member took no connection, so that nothing was sent. */
 export function isDown(error: unknown): boolean {
-  return isUnreachable(statusOf(error))
+  return isUnreachable(statusOf(error)) || isCertificateError(statusOf(error))
 }
 
 /**
@@ -78,16 +79,23 @@ export function isLeaseGone(error: unknown): boolean {
   return status?.code === NOT_FOUND && status.details.includes('lease')
 }
 
-/** Any failure as an error of Holdfast, with advice where there is some. */
+/**
+ * Any failure as an error of Holdfast, with advice where there is some.
+ * @param hasAnswered whether etcd has answered this client: then a certificate that is not accepted
+ * any more is an outage
+ */
 export function asLockError(
   error: unknown,
   endpoint = 'etcd',
   folder: string = DEFAULT_PREFIX,
+  hasAnswered = true,
 ): LockError {
   if (isLockError(error)) return error
   const status = statusOf(error)
   const details = status?.details ?? (error instanceof Error ? error.message : String(error))
-  const [code, advice] = adviceOn(status?.code, details, folder)
+  const [code, advice] = isCertificateError(status)
+    ? certificateAdvice(hasAnswered)
+    : adviceOn(status?.code, details, folder)
   return new StoreUnavailableError(`etcd at ${endpoint} failed: ${details}. ${advice}`, {
     code,
     store: 'etcd',
@@ -96,6 +104,13 @@ export function asLockError(
 }
 
 type Advice = readonly ['STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG', string]
+
+function certificateAdvice(hasAnswered: boolean): Advice {
+  return [
+    hasAnswered ? 'STORE_UNAVAILABLE' : 'STORE_AUTH',
+    `${CERTIFICATE_ADVICE} In etcdStore these are tls.ca and tls.serverName.`,
+  ]
+}
 
 function adviceOn(status: number | undefined, details: string, folder: string): Advice {
   switch (status) {

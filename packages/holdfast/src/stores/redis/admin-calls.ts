@@ -52,15 +52,19 @@ export class AdminCalls {
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
-    if ('lock' in query) {
-      const { lock, waitersUpTo } = query
-      return { locks: await this.#describe([lock], waitersUpTo), cursor: undefined }
+    try {
+      if ('lock' in query) {
+        const { lock, waitersUpTo } = query
+        return { locks: await this.#describe([lock], waitersUpTo), cursor: undefined }
+      }
+      return await listLocks(query, this.#prefix, {
+        describe: (locks) => this.#describe(locks),
+        keyPrefix: this.#deployment.keyPrefix,
+        findKeys: (pattern) => this.#deployment.findKeys(pattern),
+      })
+    } catch (error) {
+      throw this.#explain(error)
     }
-    return listLocks(query, this.#prefix, {
-      describe: (locks) => this.#describe(locks),
-      keyPrefix: this.#deployment.keyPrefix,
-      findKeys: (pattern) => this.#deployment.findKeys(pattern),
-    })
   }
 
   /** Resolves to undefined for an idle lock. */

@@ -99,7 +99,7 @@ export function oneServer(
     findKeys: (pattern) =>
       scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
     subscriptions: (prefix, clientId, listener) =>
-      new WakeUpChannel(transport, `${transport.keyPrefix}${prefix}:${clientId}`, listener),
+      new WakeUpChannel(transport, transport.keyPrefix + prefix, clientId, listener),
     readOnly(error) {
       // Also before the first write: this process may have started while the endpoint moved.
       transport.leave?.()
@@ -158,12 +158,11 @@ export function cluster(
       ),
     findKeys: (pattern) => findKeysOfMembers(router, pattern),
     subscriptions: (prefix, clientId, listener) =>
-      new WakeUpChannels(
-        router,
-        listener,
-        (lock) => `${transport.keyPrefix}${keyOf(prefix, lock)}:${clientId}`,
+      new WakeUpChannels(router, listener, {
+        start: transport.keyPrefix + prefix,
+        nameOf: (lock) => `${transport.keyPrefix}${keyOf(prefix, lock)}:${clientId}`,
         slotOf,
-      ),
+      }),
     // The members say who the primary is, and the router follows.
     readOnly: (error) => error,
     whenReady: (work) => router.whenReady(work),

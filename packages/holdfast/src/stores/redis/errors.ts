@@ -12,6 +12,7 @@ import {
   type UnavailableCode,
 } from '../../errors.js'
 import { UPDATE_ADVICE } from '../../store/errors.js'
+import { CERTIFICATE_ADVICE, isCertificateError } from '../../store/tls-errors.js'
 
 export const STORE_NAME = 'redis'
 
@@ -24,17 +25,18 @@ const unavailable = (text: string): Advice => ({ code: 'STORE_UNAVAILABLE', text
 const config = (text: string): Advice => ({ code: 'STORE_CONFIG', text })
 const auth = (text: string): Advice => ({ code: 'STORE_AUTH', text })
 
+/** @param start what stands before each key and channel */
+const rightsBelow = (start: string): string =>
+  `Allow this user the scripts and keys of the store: ~${start}:* &${start}:* +eval +evalsha +scan +publish +subscribe ` +
+  'and the commands inside the scripts. Where the server bans scripts, use another server or another store.'
+
+const DEFAULT_RIGHTS = rightsBelow('hf')
+
 /** By the first word of what the server answers. */
 const ADVICE = new Map<string, Advice>([
   ['WRONGPASS', auth('Check the user name and the password of the client.')],
   ['NOAUTH', auth('The server asks for a password: give the client one that it accepts.')],
-  [
-    'NOPERM',
-    auth(
-      'Allow this user the scripts and keys of the store: ~hf:* &hf:* +eval +evalsha +scan +publish +subscribe and the ' +
-        'commands inside the scripts. Where the server bans scripts, use another server or another store.',
-    ),
-  ],
+  ['NOPERM', auth(DEFAULT_RIGHTS)],
   [
     'WRONGTYPE',
     config(
@@ -101,9 +103,11 @@ export function explain(error: unknown, lock?: string): LockError {
     : SERVER_ERROR.exec(message)?.[1]
   // A script found its own state broken.
   if (word === 'BROKEN') return new InternalLockError(message, { store: STORE_NAME, lock })
-  const { code, text } = /^ERR (DB index|invalid DB index)/.test(message)
-    ? config('Name a database that the server has: see its setting databases.')
-    : (ADVICE.get(word ?? '') ?? adviceFor(word))
+  const { code, text } = isCertificateError(error)
+    ? auth(CERTIFICATE_ADVICE)
+    : /^ERR (DB index|invalid DB index)/.test(message)
+      ? config('Name a database that the server has: see its setting databases.')
+      : (ADVICE.get(word ?? '') ?? adviceFor(word))
   return new StoreUnavailableError(`Redis: ${message}${message.endsWith('.') ? '' : '.'} ${text}`, {
     code,
     store: STORE_NAME,
@@ -113,9 +117,38 @@ export function explain(error: unknown, lock?: string): LockError {
   })
 }
 
-/** Returns the error for a subscription that the server refuses. Only time is lost. */
-export function notHeard(error: unknown, lock?: string): LockError {
-  const { message, code, cause } = explain(error, lock)
+/**
+ * Returns the error with the rights that this store needs, where the server refused a command.
+ * @param start what stands before each key and channel of the store
+ */
+export function withRights(error: LockError, start: string): LockError {
+  if ((error as Partial<StoreUnavailableError>).serverCode !== 'NOPERM') return error
+  const { lock, cause } = error
+  return new StoreUnavailableError(error.message.replace(DEFAULT_RIGHTS, rightsBelow(start)), {
+    code: 'STORE_AUTH',
+    store: STORE_NAME,
+    lock,
+    cause,
+    serverCode: 'NOPERM',
+  })
+}
+
+/**
+ * Returns the error for a connection that worked before: a certificate that is not accepted any
+ * more is an outage.
+ */
+export function afterSuccess(error: LockError): LockError {
+  if (!isCertificateError(error.cause)) return error
+  const { message, lock, cause } = error
+  return new StoreUnavailableError(message, { store: STORE_NAME, lock, cause })
+}
+
+/**
+ * Returns the error for a subscription that the server refuses. Only time is lost.
+ * @param start what stands before each key and channel of the store
+ */
+export function notHeard(error: unknown, start: string, lock?: string): LockError {
+  const { message, code, cause } = withRights(explain(error, lock), start)
   const text = `${message} Locks work, but until then a waiter only asks again with each heartbeat.`
   return new StoreUnavailableError(text, {
     code: code as UnavailableCode,

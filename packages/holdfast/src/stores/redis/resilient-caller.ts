@@ -10,7 +10,7 @@ import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { LockUsageError, type LockError } from '../../errors.js'
 import { storeClosed } from '../../store/errors.js'
 import { LinkedSet } from '../../collections/linked-set.js'
-import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
+import { afterSuccess, explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { ScriptForm, Transport } from './transports/transport.js'
 
 /** How long a connection that was good may be away before calls fail, by default. */
@@ -130,7 +130,7 @@ export class ResilientCaller {
     // Nearly every call succeeds: what is done about the others is kept out of its way.
     send('hash', ...args).then(finish, (error: unknown) => {
       this.#sendAgain({ send, args, entry, losses }, error).then(finish, (last: unknown) => {
-        if (this.#calls.delete(entry)) listener.done(explain(last))
+        if (this.#calls.delete(entry)) listener.done(this.#explain(last))
       })
     })
   }
@@ -215,11 +215,16 @@ export class ResilientCaller {
     this.#absence = undefined
     const error = this.#isClientClosed
       ? clientClosed()
-      : explain(this.#lastError ?? new Error('The connection is closed'))
+      : this.#explain(this.#lastError ?? new Error('The connection is closed'))
     this.#down = error
     this.#wasReady = false
     this.#failAll(error)
     this.#wakeWaiters()
+  }
+
+  #explain(error: unknown): LockError {
+    const explained = explain(error)
+    return this.#hasBeenReady ? afterSuccess(explained) : explained
   }
 
   /** A client that was never connected may still be. */

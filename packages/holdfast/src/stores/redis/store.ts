@@ -39,7 +39,7 @@ import {
 } from './answers.js'
 import { batchQueue, withdrawalCall, type BatchRequest, type Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
-import { explain, inDoubt, isReadOnly, STORE_NAME } from './errors.js'
+import { explain, inDoubt, isReadOnly, STORE_NAME, withRights } from './errors.js'
 import { LateWithdrawals } from './late-withdrawals.js'
 import { PendingRenewal, RenewalRound } from './renewal-round.js'
 import type { AdoptedByAnother, SealedRenewal, SealResult } from './redlock-seal.js'
@@ -82,6 +82,8 @@ export class RedisStore implements Store {
   readonly name = STORE_NAME
   readonly traits = TRAITS
   readonly #deployment: Deployment
+  /** What stands before each key and channel. */
+  readonly #start: string
   readonly #admin: AdminCalls
   readonly #inbox: WakeUpInbox
   readonly #requests: TickQueue<BatchRequest>
@@ -93,25 +95,24 @@ export class RedisStore implements Store {
 
   constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
     this.#deployment = deployment
+    this.#start = deployment.keyPrefix + prefix
     this.#admin = new AdminCalls(deployment, prefix, this.#explain)
     this.#lateRequests = new LateRequests(clock)
     this.#inbox = new WakeUpInbox(
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
       clock,
     )
-    const atTickEnd = atTickEndOf(clock)
     const settings = {
       prefix,
       oneLockACall: deployment.oneLockACall,
       publishTo: this.#inbox.subscriptions.publishTo,
-      atTickEnd,
+      atTickEnd: atTickEndOf(clock),
     }
-    const { send, sendReplicated } = deployment
-    this.#requests = batchQueue({ ...settings, send })
+    this.#requests = batchQueue({ ...settings, send: deployment.send })
     this.#lateWithdrawals = new LateWithdrawals(deployment, (claim) =>
       deployment.sendLate(applyBatch, ...withdrawalCall(settings, claim)),
     )
-    if (replicated) this.#replicated = batchQueue({ ...settings, send: sendReplicated })
+    if (replicated) this.#replicated = batchQueue({ ...settings, send: deployment.sendReplicated })
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
@@ -210,7 +211,7 @@ export class RedisStore implements Store {
   /** A server that refuses writes is left, once this store has written. */
   readonly #explain = (caught: unknown, lock?: string): LockError => {
     const error = explain(caught, lock)
-    return isReadOnly(error) ? this.#deployment.readOnly(error) : error
+    return isReadOnly(error) ? this.#deployment.readOnly(error) : withRights(error, this.#start)
   }
 
   readonly written = (): Promise<void> | undefined => this.#deployment.written()

@@ -11,6 +11,7 @@ const LISTENING: Subscription = { ready: undefined, leave: () => undefined }
 export class WakeUpChannel implements Subscriptions {
   readonly publishTo: string
   readonly #transport: Transport
+  readonly #start: string
   readonly #name: string
   readonly #listener: MessageListener
   readonly #readiness = new Readiness()
@@ -20,10 +21,12 @@ export class WakeUpChannel implements Subscriptions {
   #hasGap = false
   #isReported = false
 
-  constructor(transport: Transport, name: string, listener: MessageListener) {
+  /** @param start what stands before each key and channel of the store */
+  constructor(transport: Transport, start: string, clientId: string, listener: MessageListener) {
     this.#transport = transport
-    this.#name = name
-    this.publishTo = `PUBLISH ${name}`
+    this.#start = start
+    this.#name = `${start}:${clientId}`
+    this.publishTo = `PUBLISH ${this.#name}`
     this.#listener = listener
   }
 
@@ -60,7 +63,7 @@ export class WakeUpChannel implements Subscriptions {
   #onRefused(error: unknown): void {
     this.#hasGap = true
     this.#listening = false
-    if (!this.#isReported) this.#isReported = this.#readiness.failOne(notHeard(error))
+    if (!this.#isReported) this.#isReported = this.#readiness.failOne(notHeard(error, this.#start))
   }
 }
 

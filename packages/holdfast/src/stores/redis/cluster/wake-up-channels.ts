@@ -49,10 +49,18 @@ interface ShardSubscriber {
   isOpen: boolean
 }
 
+interface ChannelNames {
+  /** What stands before each key and channel of the store. */
+  readonly start: string
+  readonly nameOf: (lock: string) => string
+  readonly slotOf: (channel: string) => number
+}
+
 export class WakeUpChannels implements Subscriptions {
   readonly publishTo = (lock: string): string => `SPUBLISH ${this.#nameOf(lock)}`
   readonly #router: Router
   readonly #listener: MessageListener
+  readonly #start: string
   readonly #nameOf: (lock: string) => string
   readonly #slotOf: (channel: string) => number
   readonly #channels = new Map<string, Channel>()
@@ -62,14 +70,10 @@ export class WakeUpChannels implements Subscriptions {
   #isReported = false
   #closed = false
 
-  constructor(
-    router: Router,
-    listener: MessageListener,
-    nameOf: (lock: string) => string,
-    slotOf: (channel: string) => number,
-  ) {
+  constructor(router: Router, listener: MessageListener, { start, nameOf, slotOf }: ChannelNames) {
     this.#router = router
     this.#listener = listener
+    this.#start = start
     this.#nameOf = nameOf
     this.#slotOf = slotOf
     router.onChange = () => this.#followSlots()
@@ -164,7 +168,7 @@ export class WakeUpChannels implements Subscriptions {
   #refused(channel: Channel, error: unknown): void {
     // Each channel would report the same.
     if (!this.#isReported)
-      this.#isReported = channel.readiness.failOne(notHeard(error, channel.lock))
+      this.#isReported = channel.readiness.failOne(notHeard(error, this.#start, channel.lock))
     // A waiter without it has to ask when the subscription works after all.
     channel.heardBefore = true
     this.#attachLater(channel, REFUSED_RETRY_MS)
