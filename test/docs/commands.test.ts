@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { type EtcdCluster, startEtcd } from '@holdfast/servers/etcd'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blocksOf, ROOT } from './samples/blocks.js'
 import { LEFT_OUT, pagesWith } from './samples/pages.js'
@@ -47,15 +48,21 @@ const PRINTED: Readonly<Record<string, readonly RegExp[]>> = {
   ],
 }
 
-beforeAll(() => {
+let etcd: EtcdCluster
+
+beforeAll(async () => {
   mkdirSync(join(folder, 'bin'), { recursive: true })
   for (const [name, body] of Object.entries(PROGRAMS)) {
     writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${body}\n`)
     chmodSync(join(folder, 'bin', name), 0o755)
   }
+  etcd = await startEtcd()
 })
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await etcd.stop()
+})
 
 const pages = pagesWith(LANGUAGES).filter((page) => !(page in LEFT_OUT))
 
@@ -74,6 +81,7 @@ describe.concurrent('the commands of', () => {
       HOLDFAST_STORE: `embedded:${join(cwd, 'store')}`,
       // Of `embeddedStore()` without a folder.
       XDG_STATE_HOME: join(cwd, 'state'),
+      ETCDCTL_ENDPOINTS: etcd.endpoints.join(','),
     }
     const printed = []
     for (const { code } of blocksOf(page, LANGUAGES)) {

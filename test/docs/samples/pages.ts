@@ -18,6 +18,7 @@ export interface Page {
 }
 
 const TAKE_ONE_LOCK = `await locks.mutex('sample').run(work)`
+const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) await listener('SIGTERM')`
 
 export const PAGES: readonly Page[] = [
   { path: 'README.md', servers: ['redis'] },
@@ -28,6 +29,7 @@ export const PAGES: readonly Page[] = [
   },
   { path: 'docs/first-lock.md', servers: ['redis'], apart: true },
   { path: 'docs/guide.md', locks: 'embedded:' },
+  { path: 'docs/processes.md', locks: 'embedded:', end: RECEIVE_SIGTERM },
   { path: 'docs/transactions.md', servers: ['postgres', 'redis'], locks: 'postgres:' },
   { path: 'docs/stores/memory.md', end: TAKE_ONE_LOCK },
   { path: 'docs/stores/embedded.md', end: TAKE_ONE_LOCK },

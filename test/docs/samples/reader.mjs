@@ -27,6 +27,8 @@ Object.assign(globalThis, {
   stop: nothing,
   train: nothing,
   seenEnough: () => true,
+  server: { close: nothing },
+  client: { quit: nothing },
   userId: 'user',
   signal: new AbortController().signal,
   shutdown: new AbortController().signal,
