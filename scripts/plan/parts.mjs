@@ -66,6 +66,7 @@ export const PARTS = [
         'docs',
         'examples',
         'libraries',
+        'lifetime',
         'migrate',
         'oversell',
         'rule',

@@ -96,12 +96,12 @@ export class RuleService {
 
   #inspect(query: InspectQuery, runStep: RunStep): InspectPage {
     const { describe } = this.#rule
-    const shown = (lock: string): LockInfo[] => {
-      const info = runStep(lock, (state, step) => describe(lock, state, step))
+    const shown = (lock: string, waitersUpTo?: readonly string[]): LockInfo[] => {
+      const info = runStep(lock, (state, step) => describe(lock, state, step, waitersUpTo))
       return info ? [info] : []
     }
-    if ('lock' in query) return { locks: shown(query.lock), cursor: undefined }
-    const all = [...this.#locks.keys()].sort().flatMap(shown)
+    if ('lock' in query) return { locks: shown(query.lock, query.waitersUpTo), cursor: undefined }
+    const all = [...this.#locks.keys()].sort().flatMap((lock) => shown(lock))
     const page = this.#breakage.page ?? pageOf
     const locks = page(all, query.prefix, query.cursor ?? '', query.limit)
     return { locks, cursor: locks.length === query.limit ? locks.at(-1)?.lock : undefined }

@@ -4,17 +4,26 @@
  */
 import { channels } from '../runtime/events.js'
 import type { OpenWait } from '../runtime/open-waits.js'
-import type { OpenLease, Services } from '../services.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+/** A lease of this client, as far as a wait for it matters. */
+interface HeldLease {
+  readonly name: string
+  readonly claimId: string
+  readonly exclusive: boolean
+  readonly busy: boolean
+  readonly acquiredAt: string | undefined
+}
 
 let hasWarned = false
 
 /** Announces the waits for leases of the client itself, and warns once a process. */
 export function announceSelfWaits(
-  { runtime, leases }: Services,
+  { runtime, leases }: { runtime: Runtime; leases: { values(): Iterable<HeldLease> } },
   waits: readonly OpenWait[],
   nowMs: number,
 ): void {
-  const held = new Map<string, OpenLease>()
+  const held = new Map<string, HeldLease>()
   // Under a `run` its own work would have been refused. Holders that share may be other work.
   for (const lease of leases.values())
     if (lease.exclusive && !lease.busy) held.set(lease.name, lease)
