@@ -15,6 +15,9 @@ export class Claimants {
   readonly #served = new Set<string>()
   /** The claim with which each actor adopts. */
   readonly #adopting = new Map<string, string>()
+  readonly #adopters = new Set<string>()
+  /** The latest call for each lock. */
+  readonly #latest = new Map<string, Asker>()
   /** Claims of exported leases. They belong to no client. */
   readonly exported = new Set<string>()
   /** Claims that a client has begun to withdraw. */
@@ -25,6 +28,7 @@ export class Claimants {
   asking<T>(asker: Asker, ask: () => T): T {
     this.#present.delete(nameOf(asker))
     this.#asking = asker
+    this.#latest.set(asker.lock, asker)
     try {
       return ask()
     } finally {
@@ -39,9 +43,15 @@ export class Claimants {
     this.#present.set(nameOf(this.#asking), claimId)
   }
 
-  /** A claim is about to take the place of another one. */
+  /**
+   * A claim is about to take the place of another one. The library loads the code for that after the
+   * call, so the request leaves in a later tick, but before the next event of the world.
+   */
   adopts(lock: string, claimId: string): void {
-    if (this.#asking?.lock === lock) this.#adopting.set(this.#asking.actor, claimId)
+    const asker = this.#latest.get(lock)
+    if (!asker || this.#adopters.has(claimId)) return
+    this.#adopters.add(claimId)
+    this.#adopting.set(asker.actor, claimId)
   }
 
   /** The claim with which an actor tried to adopt. */
