@@ -94,6 +94,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
       },
     ],
     store: 'redis',
+    scenario: 'stopped-adopter',
   },
   {
     name: 'redlock-node-adopted-twice',

@@ -38,6 +38,25 @@ export const ADOPTION_SCENARIOS: readonly Scenario[] = [
     longestWaitMs: 11_000,
   },
   {
+    name: 'stopped-adopter',
+    about:
+      'An adopter is stopped while the answer is on its way, and continues when the lease has ended',
+    plan: quietCase({
+      store: 'redis',
+      processes: 2,
+      durationMs: 8000,
+      ttlMs: 1000,
+      // The answer is awaited for longer than the stop lasts.
+      requestTimeoutMs: 5000,
+      actors: [exporter([{ process: 1, afterMs: 300, workMs: 10 }])],
+      faults: [
+        { kind: 'slow', process: 1, atMs: 400, forMs: 400, meanMs: 40 },
+        { kind: 'stop', process: 1, atMs: 535, forMs: 2000 },
+      ],
+    }),
+    longestWaitMs: 4000,
+  },
+  {
     name: 'unheard-export',
     about:
       'Server 2 does not hear of an export, and server 1 is away later; the next caller gets the lock from servers 0 and 2',
