@@ -8,7 +8,9 @@
 import { parseCommand, UsageError, USAGE, type Command } from './command.js'
 import { simulate } from './simulate.js'
 
-process.exitCode = await main(process.argv.slice(2))
+// A pending call keeps its process alive, and those of a simulated process that was killed never
+// settle.
+process.exit(await main(process.argv.slice(2)))
 
 async function main(args: readonly string[]): Promise<number> {
   let command: Command | 'help'
