@@ -13,6 +13,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/migrate/, 'Run: holdfast migrate --store URL'],
   [/lease\.export/, 'Write the handle that holdfast acquire printed, unchanged.'],
   [/read-only replica/, 'The URL names a read-only replica. Write the URL of the primary.'],
+  [/authority/, 'Put the certificate of the authority that signed it into the URL.'],
   [/Cluster/, 'The server is a member of a Cluster. Write redis+cluster: in the URL.'],
 ]
 
