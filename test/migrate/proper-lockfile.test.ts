@@ -5,13 +5,20 @@ import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { check, lock, unlock } from 'proper-lockfile'
+import { check, lock as lockFile, unlock } from 'proper-lockfile'
 import { afterAll, beforeAll } from 'vitest'
 import { aborted, pass, sideBySide, succeeds } from './side-by-side.js'
 
 let folder: string
 let locks: Locks
 let names = 0
+const open: (() => Promise<void>)[] = []
+
+const lock: typeof lockFile = async (file, options) => {
+  const release = await lockFile(file, options)
+  open.push(release)
+  return release
+}
 
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-migrate-')))
@@ -19,6 +26,8 @@ beforeAll(() => {
 })
 afterAll(async () => {
   await locks.close()
+  // Some samples keep their lock, whose renewal throws when the folder is gone.
+  await Promise.allSettled(open.map((release) => release()))
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -44,7 +44,6 @@ export const OWN_PROCESS: readonly string[] = [
   // A call that another file left open keeps the process alive too.
   'packages/holdfast/test/lease/wait/liveness.test.ts',
   // Locks of a peer are left held, and renew themselves without a server.
-  'test/migrate/proper-lockfile.test.ts',
   'test/migrate/redis-semaphore.test.ts',
   // Collecting garbage announces what any test of the process has forgotten.
   'packages/holdfast/test/lease/hold/forgotten-end.test.ts',
