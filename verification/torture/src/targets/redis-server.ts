@@ -56,20 +56,15 @@ const PAUSED_MS = 20_000
 /**
  * Makes a replica the primary once it has everything, and the primary its replica. Writes wait
  * meanwhile, and are refused in the end.
- * @param promote resolves when the replica is a primary
  */
-export async function handOver(
-  primary: RedisServer,
-  replica: RedisServer,
-  promote: () => Promise<unknown>,
-): Promise<void> {
+export async function handOver(primary: RedisServer, replica: RedisServer): Promise<void> {
   await expectOk(primary, 'CLIENT', 'PAUSE', String(PAUSED_MS), 'WRITE')
   try {
     await eventually(
       'the replica has what its primary has',
       async () => (await offsetOf(replica)) === (await offsetOf(primary)),
     )
-    await promote()
+    await expectOk(replica, 'REPLICAOF', 'NO', 'ONE')
     await expectOk(primary, 'REPLICAOF', '127.0.0.1', String(replica.port))
   } finally {
     await expectOk(primary, 'CLIENT', 'UNPAUSE')

@@ -6,7 +6,7 @@ import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import { needsClock, ServerClock } from './clock.js'
 import { fillDisk } from './disk.js'
 import { now } from '../run/chronicle.js'
-import { expectOk, flushAll, handOver, redisNode, refusals } from './redis-server.js'
+import { flushAll, handOver, redisNode, refusals } from './redis-server.js'
 import type { Action, Heal, Target, Tools } from './target.js'
 
 const CATCH_UP_MS = 5000
@@ -124,7 +124,7 @@ function moveEndpoint(
     const master = servers[index] as RedisServer
     const replica = await startReplica(index)
     const link = await follow(replica, master)
-    await handOver(master, replica, () => expectOk(replica, 'REPLICAOF', 'NO', 'ONE'))
+    await handOver(master, replica)
     await link.close()
     servers[index] = replica
     replaced.push(master)

@@ -7,7 +7,7 @@ import type { OpenWait } from '../runtime/open-waits.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** A lease of this client, as far as a wait for it matters. */
-interface HeldLease {
+interface OwnLease {
   readonly name: string
   readonly claimId: string
   readonly exclusive: boolean
@@ -19,11 +19,11 @@ let hasWarned = false
 
 /** Announces the waits for leases of the client itself, and warns once a process. */
 export function announceSelfWaits(
-  { runtime, leases }: { runtime: Runtime; leases: { values(): Iterable<HeldLease> } },
+  { runtime, leases }: { runtime: Runtime; leases: { values(): Iterable<OwnLease> } },
   waits: readonly OpenWait[],
   nowMs: number,
 ): void {
-  const held = new Map<string, HeldLease>()
+  const held = new Map<string, OwnLease>()
   // Under a `run` its own work would have been refused. Holders that share may be other work.
   for (const lease of leases.values())
     if (lease.exclusive && !lease.busy) held.set(lease.name, lease)

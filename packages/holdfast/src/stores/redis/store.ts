@@ -208,7 +208,7 @@ export class RedisStore implements Store {
     return answer
   }
 
-  /** A server that refuses writes is left, once this store has written. */
+  /** Explains an error. The client leaves a server that refuses writes. */
   readonly #explain = (caught: unknown, lock?: string): LockError => {
     const error = explain(caught, lock)
     return isReadOnly(error) ? this.#deployment.readOnly(error) : withRights(error, this.#start)
