@@ -153,6 +153,28 @@ test('a release whose answer was lost says the truth when it is repeated', async
   expect(await one.withdraw(claim)).toBe('released')
 })
 
+test('a steal whose answer was lost counts the lease that it ended', async () => {
+  const { proxy, endpoints } = await openProxy(endpoint)
+  const thief = openStore({ endpoints })
+  const claim = makeClaim(lockOf('stolen'))
+  await store().attempt(claim, QUEUE)
+  // From now on the theft is one request.
+  await thief.steal(lockOf('free'), { now: true })
+  await thief.inspect({ lock: claim.lock })
+  let steals = 0
+  proxy.onRequest = (bytes) => {
+    if (!bytes.includes('stolen:for repairs')) return
+    steals += 1
+    if (steals === 1) proxy.faults.dropReplies = true
+  }
+  const stealing = Promise.resolve(thief.steal(claim.lock, { now: true, reason: 'for repairs' }))
+  await expect.poll(() => keys(endpoint, `holdfast/locks/${claim.lock}/`)).toEqual([])
+  proxy.heal()
+  proxy.reset()
+  expect(await stealing).toEqual({ holders: 1, freeInMs: 0 })
+  expect(steals).toBe(2)
+})
+
 test('a claim that could not be withdrawn does not live on with its session', async () => {
   const { proxy, endpoints } = await openProxy(endpoint)
   const one = openStore({ endpoints })

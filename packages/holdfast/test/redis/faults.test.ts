@@ -69,7 +69,7 @@ for (const library of ['ioredis6', 'redis6'] as const) {
       await others.withdraw(former)
       await take(others, next)
       proxy.heal()
-      await stealing
+      expect((await stealing).holders).toBe(1)
       expect(await others.renew([next])).toEqual([{ outcome: 'renewed' }])
       // One that begins now means it.
       expect((await thief.steal('lock', { now })).holders).toBe(1)

@@ -102,6 +102,28 @@ test('a store that is closed while it connects leaves neither an entry nor a ses
   expect(await nodes('early')).toEqual([])
 })
 
+test('a steal whose answer was lost rejects', async () => {
+  const { proxy, connect } = await openProxy()
+  const thief = openStore({ connect })
+  const claim = makeClaim('stolen-unheard')
+  await openStore().attempt(claim, QUEUE)
+  let steals = 0
+  proxy.onRequest = (bytes) => {
+    // The removal of the entry, by the code of the request.
+    if (bytes.length < 12 || bytes.readInt32BE(8) !== 2) return
+    steals += 1
+    proxy.faults.dropReplies = true
+  }
+  const stealing = Promise.resolve(thief.steal(claim.lock, { now: true })).catch(
+    (error: unknown) => error,
+  )
+  await expect.poll(() => nodes(claim.lock)).toEqual([])
+  proxy.heal()
+  proxy.reset()
+  expect(await stealing).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(steals).toBe(1)
+})
+
 describe('an ambiguous attempt', () => {
   test('whose answer was lost leaves no ghost', async () => {
     const { proxy, connect } = await openProxy()

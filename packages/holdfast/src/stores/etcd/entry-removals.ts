@@ -79,7 +79,7 @@ export class EntryRemovals {
       id === seen.entry.id ? then : undefined,
     )
     this.forget(seen.entry)
-    return left
+    return left === 'removed'
   }
 
   async block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
@@ -130,10 +130,12 @@ export class EntryRemovals {
 
   async evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
     const lease = await this.#tombstoneLeases.lease(WORD_MS)
-    return this.#takeOut(listed, true, (entry) => [
+    const removed = await this.#takeOut(listed, true, (entry) => [
       op.remove(entry.key),
       op.put(this.#keys.goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
     ])
+    // An earlier try of this request, whose answer was lost, may have stolen it.
+    return removed === 'removed' || removed.stealReason !== undefined
   }
 
   async endDetached({ sessionId }: Pick<ListedEntry, 'sessionId'>): Promise<void> {
@@ -142,27 +144,29 @@ export class EntryRemovals {
 
   /**
    * Removes an entry as it was seen. Where it has changed since, another claim may have adopted it,
-   * so it is looked at again: `removal` says what removes it, or that it stays.
+   * so it is looked at again: `removal` says what removes it, or that it stays. Resolves to why it is
+   * gone where it was not there.
    */
   async #takeOut(
     { entry, version }: Seen,
     repeatable: boolean,
     removal: (entry: Entry) => readonly Buffer[] | undefined,
-  ): Promise<boolean> {
+  ): Promise<'removed' | Gone> {
     const { lock, key, number } = entry
     let seen = { id: entry.id, version }
     for (let tries = 0; tries < TRIES; tries += 1) {
       const then = removal({ ...entry, id: seen.id })
-      if (!then) return false
+      if (!then) return {}
+      const otherwise = [op.range(key), op.range(this.#keys.goneKey({ lock, id: seen.id }))]
       const { succeeded, answers } = await this.#change(
         lock,
-        { when: [when.unchanged(key, seen.version)], then, otherwise: [op.range(key)] },
+        { when: [when.unchanged(key, seen.version)], then, otherwise },
         repeatable,
       )
-      if (succeeded) return true
-      const now = answers[0]?.found[0]
+      if (succeeded) return 'removed'
+      const [now, word] = answers.map(({ found }) => found[0])
       const id = now?.createRevision === number ? decodeValue(now.value)?.id : undefined
-      if (!now || id === undefined) return false
+      if (!now || id === undefined) return word ? decodeGone(word.value) : {}
       seen = { id, version: now.modRevision }
     }
     throw new StoreUnavailableError(
