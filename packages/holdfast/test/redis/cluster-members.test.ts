@@ -2,9 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 import { redisStore } from 'holdfast/redis'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openClusterClient } from '@holdfast/servers/redis-clients'
 import { eventually } from '@holdfast/servers/eventually'
+import type { NodeRedisCluster } from '../../dist/stores/redis/clients.js'
+import { nodeRedisClusterTransport } from '../../dist/stores/redis/transports/node-redis-cluster.js'
 import {
   after,
   closing,
@@ -21,6 +23,22 @@ import {
   subscriptions,
   takeClaim,
 } from './support/cluster.js'
+
+describe('a command that any member may answer', () => {
+  test.each(['answers', 'refuses'])('leaves no timer when a member %s', async (outcome) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    after(() => vi.useRealTimers())
+    const member = {
+      sendCommand: () =>
+        outcome === 'answers' ? Promise.resolve('PONG') : Promise.reject(new Error('refused')),
+    }
+    const client = { isOpen: true, masters: [{}, {}], nodeClient: () => Promise.resolve(member) }
+    const { command } = nodeRedisClusterTransport(client as unknown as NodeRedisCluster)
+    const answer = command('PING').catch((error: Error) => error.message)
+    expect(await answer).toBe(outcome === 'answers' ? 'PONG' : 'refused')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
 
 describe('a member that fails', () => {
   test('costs the locks of the others nothing', async () => {

@@ -144,8 +144,8 @@ export class EntryRemovals {
 
   /**
    * Removes an entry as it was seen. Where it has changed since, another claim may have adopted it,
-   * so it is looked at again: `removal` says what removes it, or that it stays. Resolves to why it is
-   * gone where it was not there.
+   * so it is looked at again: `removal` says what removes it, or that it stays. Resolves to the
+   * reason where it was gone already.
    */
   async #takeOut(
     { entry, version }: Seen,

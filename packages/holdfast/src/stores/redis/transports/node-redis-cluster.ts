@@ -89,7 +89,8 @@ function askAny(client: NodeRedisCluster, args: readonly string[]): Promise<unkn
       const node = nodes[asked]
       if (!node) return
       asked += 1
-      timer = setTimeout(askNext, NEXT_MEMBER_MS)
+      // The pending call of the runtime keeps the process alive.
+      timer = setTimeout(askNext, NEXT_MEMBER_MS).unref()
       client
         .nodeClient(node as never)
         .then((member) => member.sendCommand([...args]))
@@ -102,8 +103,12 @@ function askAny(client: NodeRedisCluster, args: readonly string[]): Promise<unkn
     }
     const refused = (error: unknown): void => {
       failed += 1
-      if (failed < nodes.length) askNext()
-      else reject(error instanceof Error ? error : new Error(String(error)))
+      if (failed < nodes.length) {
+        askNext()
+        return
+      }
+      clearTimeout(timer)
+      reject(error instanceof Error ? error : new Error(String(error)))
     }
     askNext()
   })
