@@ -2,14 +2,13 @@
  * A set whose members change ten thousand times a second.
  *
  * The own `Set` and `Map` of the engine replace their tables as members change. The dead tables of
- * an old set are old as well, and each keeps its members alive until the next full collection:
- * nearly everything that ever was a member for a moment. Here nothing points to a member that has
- * left.
+ * an old set are old as well. Each keeps nearly everything that ever was a member for a moment
+ * alive until the next full collection. Here nothing points to a member that has left.
  */
 
 /**
- * Where a member stands. A class and not a literal: once the first ones live long, the engine
- * allocates later literals among old objects, where each keeps its member alive until the next full
+ * Where a member stands. It is a class and not a literal. Once the first ones live long, the engine
+ * allocates later literals among old objects. There each keeps its member alive until the next full
  * collection.
  */
 export class Place<T> {

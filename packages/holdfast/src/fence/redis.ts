@@ -116,8 +116,8 @@ function failedCommand(number: number, answer: string, count: number, lock: stri
 type Sender = (by: 'hash' | 'source', args: readonly string[]) => Promise<unknown>
 
 /**
- * Runs the script of the fence on its keys. In a Cluster through the caller's own client, which
- * finds the member by the first: connections to each, as a store has them, would be much for one
+ * Runs the script of the fence on its keys. In a Cluster the caller's own client runs it, and finds
+ * the member by the first key. A store has connections to each member, which would be much for one
  * call.
  */
 function senderOf(client: RedisClient, keys: readonly string[]): Sender {

@@ -135,7 +135,7 @@ export class Acquirer {
   }
 
   /**
-   * Releases a lease that was granted in the tick in which the client was closed: the close may not
+   * Releases a lease that was granted in the tick in which the client was closed. The close may not
    * have seen it, and sees no callback under it. Resolves to the error for the caller.
    */
   async #releaseLate(lease: HeldLease): Promise<LockUsageError> {

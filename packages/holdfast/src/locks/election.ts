@@ -1,8 +1,8 @@
 /**
  * Leader election: of many candidates one leads, until it resigns or loses its lease.
  *
- * The leader is the holder of the lock, so leadership is a lease: it can be lost at any time,
- * `signal` aborts by the deadline, and the token distinguishes an old leader from a new one.
+ * The leader is the holder of the lock, so leadership is a lease. It can be lost at any time, and
+ * `signal` aborts by the deadline. The token distinguishes an old leader from a new one.
  */
 import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/hold/lease.js'
@@ -17,8 +17,8 @@ export interface ElectionEvents {
   elected: [lease: Lease]
   /**
    * This candidate led and does not any more, against its will. A leadership that was stolen, or
-   * reached `maxHoldMs`, still keeps others out for up to a TTL, for the work that has to stop
-   * first: `resign()` says that it has.
+   * reached `maxHoldMs`, still keeps others out for up to a TTL. In this time the work has to stop.
+   * `resign()` reports that it has stopped.
    */
   lost: [error: unknown]
   /** This candidate gave its leadership back. */

@@ -10,8 +10,8 @@ import { mutex } from './mutex.js'
 
 export interface TickOptions {
   /**
-   * How long the lock stays taken after the grant, in milliseconds: longer than the clocks of the
-   * replicas differ, shorter than the time between two ticks.
+   * How long the lock stays taken after the grant, in milliseconds. It must be longer than the
+   * clocks of the replicas differ, and shorter than the time between two ticks.
    */
   readonly atLeastMs: number
   /**

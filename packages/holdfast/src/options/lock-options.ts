@@ -31,7 +31,7 @@ export interface LockOptions {
   readonly reentrant?: boolean
   /**
    * `cohort` (the default) passes a lease among the waiters of one process, at most 32 times or 10
-   * ms in a row, before other processes have their turn. `fifo` serves all callers strictly in the
+   * ms in a row. Then other processes have their turn. `fifo` serves all callers strictly in the
    * order of the store's queue.
    */
   readonly fairness?: Fairness
@@ -100,8 +100,8 @@ export interface AcquireOptions extends WaitOptions, LeaseTerms {}
 export interface RunOptions extends AcquireOptions, Pick<LockOptions, 'awaitRelease'> {
   /**
    * How long the lock stays taken after the grant, in milliseconds, also when the work ends earlier
-   * or the process exits. The lease is then fixed: it is not renewed, and `ttlMs` (at least a
-   * little more than this) is the longest time that the work may take. `renew: true` is refused
+   * or the process exits. The lease is then fixed: it is not renewed. `ttlMs` is the longest time
+   * that the work may take, and must be at least a little more than this. `renew: true` is refused
    * with it. ZooKeeper refuses it always.
    */
   readonly atLeastMs?: number

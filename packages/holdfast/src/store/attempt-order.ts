@@ -6,10 +6,10 @@
  * for any of its claims. An attempt of another queue leaves when the attempts before it were
  * answered.
  *
- * Claims that can be held side by side leave one by one: a caller may take over an earlier claim
+ * Claims that can be held side by side leave one by one. A caller may take over an earlier claim
  * only if that claim certainly waited when the caller came. Where a service keeps the order of one
- * session's requests, they travel together after the first answer "waiting": it grants no later
- * claim before that one.
+ * session's requests, they travel together after the first answer "waiting". The service grants no
+ * later claim before that one.
  */
 import type { AttemptOptions, AttemptResult, Claim } from './contract.js'
 

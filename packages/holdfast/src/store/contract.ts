@@ -263,7 +263,7 @@ export interface Store {
    * Returns one result for each renewal, in order. A rejection counts as `unknown` for each renewal
    * that was not reported.
    *
-   * The store reports a result as soon as it is known, and once: a part of the service that does
+   * The store reports a result as soon as it is known, and once. A part of the service that does
    * not answer must not delay the others. The batch still travels together where it can.
    */
   renew(
@@ -291,7 +291,7 @@ export interface Store {
   inspect(query: InspectQuery): MaybePromise<InspectPage>
   /**
    * Resolves when the requests of the tick that has just ended are written, where a client library
-   * writes them later: only then may the process end without losing them.
+   * writes them later. Only then may the process end without losing them.
    */
   written?(): MaybePromise<void>
   /** Closes connections and files of the store's own, and no client that the caller passed in. */

@@ -1,7 +1,8 @@
 /**
- * What `JSON.stringify`, `util.inspect` and `console.log` show of what the library hands out:
- * tokens as decimal strings, the whole capacity of a lock as `all`, and of a foreign error only its
- * name, code and message. Clients of servers keep passwords in the other fields of their errors.
+ * The form in which `JSON.stringify`, `util.inspect` and `console.log` show the library's objects.
+ * Tokens are decimal strings, and the whole capacity of a lock is `all`. A foreign error shows only
+ * its name, code and message. Clients of servers keep passwords in the other fields of their
+ * errors.
  */
 import { CAPACITY_ALL } from './claim.js'
 

@@ -1,7 +1,7 @@
 /**
- * `holdfast/transaction`: database handles of every client library that is known, for
- * `locks.transaction`, and what can be done with a transaction alone: locks that live as long as it
- * does, and optimistic changes.
+ * `holdfast/transaction`: database handles of every known client library, for `locks.transaction`.
+ * It also has operations for a transaction alone: locks that live as long as it does, and
+ * optimistic changes.
  */
 export type { Dialect, SqlSession, TransactionalDatabase } from './database.js'
 export type { SqlTransaction } from './session-of.js'

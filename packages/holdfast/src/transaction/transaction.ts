@@ -3,8 +3,8 @@
  *
  * A common error is to release the lock before the commit: the next holder then reads old data.
  * Here the release comes after the commit. A lease that ends while its transaction still runs does
- * not let the next holder in: the transaction has locked the guard row, and the store grants the
- * lock only after that transaction has ended.
+ * not let the next holder in. The transaction has locked the guard row. The store grants the lock
+ * only after that transaction has ended.
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
@@ -57,9 +57,9 @@ export async function transaction<L extends Lease, Tx, T>(
     return await runGuarded(guard, lease, db, work, progress)
   } catch (error) {
     if (error === (await failureOf(progress.working))) throw error
-    // It may be the commit whose answer was lost, and which is still to be done. The store keeps
-    // the next holder waiting for that, by the guard; a caller of this process that the lease were
-    // passed on to would not be.
+    // It may be the commit whose answer was lost, and which is still to be done. The guard keeps
+    // the next holder waiting for that in the store. A local hand-off to a caller of this process
+    // would not wait.
     lease.requireStoreRelease()
     // Reports a loss first here too, except for errors of the work itself. A loss during the commit
     // says nothing about its outcome: LockLostError would read as a rollback, and the caller would
@@ -67,9 +67,9 @@ export async function transaction<L extends Lease, Tx, T>(
     if (!progress.isCommitting) lease.assertHeld()
     throw error
   } finally {
-    // A library may end the transaction while the work continues: `postgres` does so when the
-    // connection has ended, and Knex when the work has ended it. Nothing is released under running
-    // code.
+    // A library may end the transaction while the work continues. `postgres` does so when the
+    // connection has ended, and Knex when the work has ended the transaction. Nothing is released
+    // under running code.
     await failureOf(progress.working)
     // As with `run`: what the work began and did not wait for, nested runs for instance, works
     // under the same lease.

@@ -46,7 +46,7 @@ function userAlone(start: string, user: string | undefined): string {
 
 /**
  * Returns an unknown option for a message. A password with an unescaped `?` continues in the query
- * up to its @, and a `=` or `&` in it makes options of it; then the name is hidden.
+ * up to its @. A `=` or `&` in the password makes options of it; then the name is hidden.
  */
 export function shownOption(name: string, query: URLSearchParams): string {
   return /%40/.test(query.toString())

@@ -1,7 +1,6 @@
 /**
- * The passage of a lease from one process to another: `export` turns the holder's claim into a
- * detached one, and `adopt` turns that into a claim of the adopter. Both are the same verb of the
- * store.
+ * Passes a lease from one process to another. `export` turns the holder's claim into a detached
+ * one, and `adopt` turns that into a claim of the adopter. Both are the same verb of the store.
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
 import { checkNoOptions } from '../../options/known-keys.js'

@@ -173,8 +173,8 @@ export class PendingClaim implements Retryable, AwaitedClaim {
   }
 
   /**
-   * Takes the answer to an attempt when it comes, and at once where the store answers at once: the
-   * watch must not begin later than needed.
+   * Takes the answer to an attempt when it comes. Where the store answers at once, it takes the
+   * answer at once, since the watch must not begin later than needed.
    */
   take(sent: SentAttempt, answer: MaybePromise<AttemptResult>): void {
     if ('then' in answer) {

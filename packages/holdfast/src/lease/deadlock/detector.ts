@@ -261,7 +261,7 @@ function notesOf({ holders }: LockInfo): WaitNote[] {
 }
 
 /**
- * The waiters of a lock decide only for a wait for which its holders leave room, and among these
+ * The waiters of a lock decide only for a wait for which its holders leave room. Among these
  * holders only those count that wait themselves. Nearly no lock is read again.
  */
 function queriesForWaiters(found: ReadonlyMap<string, LockInfo>): OneLockQuery[] {

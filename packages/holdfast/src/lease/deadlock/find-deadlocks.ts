@@ -2,10 +2,10 @@
  * The graph of the waits of work that holds leases, and the cycles in it.
  *
  * A wait is stuck when the stuck holders of its lock leave no room for its claim, or for a waiter
- * ahead of it: nothing overtakes. Every other wait ends by itself. The reduction removes such waits
- * until none is left to remove (Holt, "Some Deadlock Properties of Computer Systems", 1972). It
- * sees no holders in processes that wait for less than `deadlockCheckMs`, so it errs towards
- * "not stuck".
+ * ahead of it. No claim overtakes another. Every other wait ends by itself. The reduction
+ * removes such waits until none is left to remove (Holt, "Some Deadlock Properties of Computer
+ * Systems", 1972). It sees no holders in processes that wait for less than `deadlockCheckMs`, so it
+ * errs towards "not stuck".
  */
 import type { DeadlockStep } from './deadlock-error.js'
 import { addTo } from '../../collections/lists.js'
@@ -137,8 +137,8 @@ class StuckHolders {
   }
 
   /**
-   * How much of the capacity must be free for the claim of a wait: as much as the heaviest waiter
-   * ahead needs, since nothing overtakes it.
+   * Returns how much of the capacity must be free for the claim of a wait. That is as much as the
+   * heaviest waiter ahead needs, since nothing overtakes it.
    */
   #roomFor({ weight, claimId }: WaitNote): number {
     if (claimId === undefined) return weight

@@ -97,8 +97,8 @@ export class WaitGraph {
   }
 
   /**
-   * Returns the locks to which a wait leads, as far as the leases of this client block them, and
-   * the waits under these leases, by their ids.
+   * Returns the locks to which a wait leads, as far as the leases of this client block them. It
+   * also returns the waits under these leases, by their ids.
    */
   pathsFrom({ lock }: WaitUnderLeases, store: object, owner: Owner): WaitPaths {
     const locks: SeenLock[] = []

@@ -3,9 +3,9 @@
  *
  * A sleep of the machine parts them, which the monotonic clock does not count, and so does a step
  * of the wall clock. The store's answer shows which it was. A wall clock that stands still, or runs
- * at another speed, parts from the other one all the time: in a test with a mocked `Date`, or in a
- * broken virtual machine. After a few doubts in a row the distance becomes part of the arithmetic:
- * a lease then counts as held only while it would last as much longer.
+ * at another speed, parts from the other one all the time. A test with a mocked `Date` has such a
+ * clock, and so may a broken virtual machine. After a few doubts in a row the distance becomes part
+ * of the arithmetic. A lease then counts as held only while it would last for that much longer.
  */
 import { marginMs } from './deadline.js'
 

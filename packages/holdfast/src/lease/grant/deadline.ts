@@ -2,8 +2,8 @@
  * The deadline of a lease, as plain arithmetic.
  *
  * The deadline is `base + TTL - margin` on the monotonic clock. `base` is a moment at which the
- * store had certainly not yet started the TTL: the time just before the request that was granted or
- * renewed left.
+ * store had certainly not yet started the TTL. It is the time just before the granted or renewed
+ * request left.
  */
 import type { Granted } from '../../store/contract.js'
 
@@ -22,8 +22,9 @@ export function deadlineFrom(baseMs: number, ttlMs: number): number {
 
 /**
  * The base of a grant that an attempt found. A message that reports an existing grant never
- * restarts the clock: the later of two safe moments counts, the last request that was still
- * answered "waiting" (the grant came after it), or what the store said is left.
+ * restarts the clock. The later of two safe moments counts. One is the last request that was still
+ * answered "waiting", since the grant came after it. The other follows from the remaining time that
+ * the store reported.
  */
 export function foundGrantBaseMs(
   granted: Granted,

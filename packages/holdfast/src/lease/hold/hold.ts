@@ -252,7 +252,7 @@ export class Hold implements Forgettable, Enterable {
 
   /**
    * Notes a loss that the release found. A holder that blocked the event loop past the deadline
-   * releases before the timer of the deadline runs, and that timer no longer watches the grant.
+   * releases before the timer of the deadline runs. That timer no longer watches the grant.
    */
   private noteLateLoss(reason: LossReason, nowMs: number): void {
     this.lost = this.lossOf(reason)

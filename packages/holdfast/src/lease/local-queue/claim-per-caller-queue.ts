@@ -3,15 +3,15 @@
  * store.
  *
  * Such claims are interchangeable, and the caller that has waited longest gets the first grant. The
- * callers behind it move up by one claim. The n-th caller always stands for the n-th claim: a
- * caller that gives up takes its place in the store's queue along, or a later caller would overtake
- * other processes.
+ * callers behind it move up by one claim. The n-th caller always stands for the n-th claim. So a
+ * caller that gives up takes its place in the store's queue along. Otherwise a later caller would
+ * overtake other processes.
  *
  * Claims that can be held side by side have one limit. A claim may have been granted before a
- * caller came, and another process a larger token since; then its token is too small for that
- * caller. So a caller moves up only to a claim that certainly waited when the caller came. Where
- * that is unknown, the queue holds the grant back for a moment and lets the earlier claim attempt
- * again. Nearly always that one is granted too, and only the message was late.
+ * caller came, and another process may have got a larger token since. Then the claim's token is too
+ * small for that caller. So a caller moves up only to a claim that certainly waited when the caller
+ * came. Where that is unknown, the queue holds the grant back for a moment and lets the earlier
+ * claim attempt again. Nearly always that one is granted too, and only the message was late.
  */
 import type { Timer } from '../../clock/clock.js'
 import { LinkedSet, type Place } from '../../collections/linked-set.js'

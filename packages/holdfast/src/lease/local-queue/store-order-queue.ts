@@ -2,10 +2,10 @@
  * The callers of one process that want exclusive use of one lock, in the order of the store's
  * queue.
  *
- * Each caller has a claim of its own there. Where the store numbers its queue, and the next claim
- * is of this process too, a release hands the grant off without a call to the store. No claim
- * stands between the two, so no claim is overtaken. The claim of the caller that was served like
- * that is withdrawn, in one round trip with the release where the store batches.
+ * Each caller has a claim of its own there. Where the store numbers its queue, a release may hand
+ * the grant off without a call to the store. It does so if the next claim is of this process too.
+ * No claim stands between the two, so no claim is overtaken. The claim of the caller that was
+ * served like that is withdrawn, in one round trip with the release where the store batches.
  *
  * Callers that re-acquire during a row of hand-offs are held back until the row's last release is
  * acknowledged, and then queue together. Otherwise the last caller would queue one round trip

@@ -3,8 +3,9 @@
  *
  * There a release and this process's next attempt would leave together, while other processes
  * attempt now and then: one process could win again and again. So a process that found the lock
- * taken a moment ago lets the others attempt first. One that never does, since it takes the lock
- * again at once each time, pauses once a second: only then can it find out that there are others.
+ * taken a moment ago lets the others attempt first. A process that takes the lock again at once
+ * each time never finds it taken. It pauses once a second: only then can it find out that there are
+ * others.
  */
 import type { Clock, Random } from '../../clock/clock.js'
 import type { ReleaseOutcome } from './withdrawals.js'

@@ -109,8 +109,8 @@ export class Withdrawals {
 
   /**
    * Repeats a release whose first request was not answered. A store that finds nothing to release
-   * any more may have forgotten that request, or may have lost the grant before it came: no loss is
-   * announced, and no release either.
+   * any more may have forgotten that request, or may have lost the grant before it came. So neither
+   * a loss nor a release is announced.
    */
   async #releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<'released'> {
     let outcome: WithdrawOutcome

@@ -32,7 +32,7 @@ const LONGEST_SLEEP_MS = 1000
 const GROUPING = 0.1
 /**
  * How many grants of one lane are renewed in one tick. More at once would delay other work of the
- * process and of the store, and what is made for each would live long enough to burden the garbage
+ * process and of the store. The objects of each would also live long enough to burden the garbage
  * collector.
  */
 const MOST_PER_REQUEST = 256

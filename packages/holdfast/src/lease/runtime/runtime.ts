@@ -1,6 +1,7 @@
 /**
- * What every part of a client works with: the store, time, randomness, the identity of the owner,
- * claim ids, the callers that wait, and the makers of errors and events. It decides nothing.
+ * The parts that every room of a client works with. These are the store, time, randomness, the
+ * identity of the owner, claim ids, the callers that wait, and the makers of errors and events. It
+ * decides nothing.
  */
 import { hostname } from 'node:os'
 import { OpenCalls } from '../../async/keep-alive.js'

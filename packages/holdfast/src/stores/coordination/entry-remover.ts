@@ -1,8 +1,8 @@
 /**
  * Taking entries out, and trying that again where it failed.
  *
- * The session of a client that lives on keeps alive all its entries: also one that could not be
- * withdrawn, and one that was stolen from a holder that does nothing. The runtime stops trying
+ * The session of a client that lives on keeps all its entries alive. That includes an entry that
+ * could not be withdrawn, and one stolen from a holder that does nothing. The runtime stops trying
  * after a TTL, since other stores have forgotten the claim by then. Here it is tried until the
  * service answers, at every sign of life of a session and each second, also without further verbs.
  * An entry that went with its session is an answer, too.

@@ -6,9 +6,9 @@ import type { Claim, LockKind, Owner } from '../../store/contract.js'
 import { readOwner } from '../../store/owner.js'
 
 /**
- * The format of entries. Fields are added without a new number as long as versions that do not know
- * them may ignore them: what they do not know they keep, and an entry without a number has the
- * first format.
+ * The format of entries. Fields are added without a new number as long as older versions may ignore
+ * them. A version keeps the fields that it does not know. An entry without a number has the first
+ * format.
  */
 export const ENTRY_FORMAT = 1
 
@@ -38,8 +38,8 @@ export interface EntryData {
 }
 
 /**
- * Tokens are the service's numbers, shifted left: the low bits number the hand-offs inside one
- * process, so that a block of tokens costs the service nothing and blocks never overlap.
+ * Tokens are the service's numbers, shifted left. The low bits number the hand-offs inside one
+ * process: a block of tokens costs the service nothing, and blocks never overlap.
  */
 const TOKEN_BITS = 8n
 export const LARGEST_BLOCK = 2 ** Number(TOKEN_BITS)

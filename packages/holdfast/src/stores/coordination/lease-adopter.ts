@@ -2,12 +2,12 @@
  * Adoptions: the entry of a lease gets the id of another claim, and the session on which that claim
  * stands. It keeps its key and its number, so no waiter behind it is overtaken.
  *
- * An adopter gets the next token of the entry's own block: the revision of the change would be
- * larger than the tokens of claims that wait behind it. The entry notes the place of its token.
+ * An adopter gets the next token of the entry's own block. The revision of the change would exceed
+ * the tokens of claims that wait behind it. The entry notes the place of its token.
  *
  * A detached entry stands on a session of its own, which this client does not keep alive. Any
  * client finds it in the queue by its id. When the outcome of a change is unknown, the session
- * stays: the entry may stand on it already, and the old holder still relies on the entry.
+ * stays. The entry may stand on it already, and the old holder still relies on the entry.
  */
 import { StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
 import type {

@@ -1,11 +1,11 @@
 /**
  * Hand-offs inside one process, without another read.
  *
- * A claim that held all of a lock had no claim before it, and none can come between it and the one
- * that stands right behind it. So when both are claims of this client, and the service has
- * confirmed that the first one's entry is taken out, the second one holds. It must also still be
- * there itself: that its session lives is a matter of time, and known; the first renewal notices an
- * entry that was removed by hand.
+ * A claim that held all of a lock had no claim before it. No claim can come between it and the
+ * claim right behind it. So when both are claims of this client, and the service has confirmed that
+ * the first one's entry is taken out, the second one holds. The second claim's entry must also
+ * still be there. Whether its session lives is a matter of time, which the client knows. The first
+ * renewal notices an entry that was removed by hand.
  */
 export interface LocalSuccessor {
   /** The one before it held, and has left. */

@@ -161,8 +161,8 @@ export class QueueEntrance<S extends ServiceSession> {
   }
 
   /**
-   * After a pause of this process a grant is shorter than the TTL, and the runtime renews it early:
-   * that is sooner than another sign of life.
+   * After a pause of this process a grant is shorter than the TTL. The runtime renews such a grant
+   * early, which is sooner than another sign of life.
    */
   async #assure(
     claim: Claim,

@@ -21,14 +21,14 @@ export function mayGo(claim: Weighed, { weight }: Pick<QueuePosition, 'weight'>)
 }
 
 /**
- * Describes what stands before a claim, with as few predecessors to watch as can let it in, so that
- * a release wakes one waiter and not all.
+ * Describes what stands before a claim. It lists as few predecessors to watch as can let the claim
+ * in, so that a release wakes one waiter and not all.
  *
  * - A claim that wants everything can only go when nothing is before it: it watches the last
  *   predecessor, and looks again.
  * - The first waiter can go when any of the holders leaves: it watches all of them.
- * - A waiter behind it must learn that the one before was granted, not only that it left: granted
- *   waiters of a semaphore write that into their entry.
+ * - A waiter behind it must learn that the waiter before it was granted, not only that it left. So
+ *   granted waiters of a semaphore write that into their entry.
  *
  * @param before predecessors before the claim, the oldest first
  * @param weight the sum of their weights; may be too small where it exceeds the capacity in any

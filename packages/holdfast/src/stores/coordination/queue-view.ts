@@ -1,8 +1,8 @@
 /**
  * A whole queue that was read once, for the many claims of one client that wait in it.
  *
- * A claim that reads by itself what stands before it costs as much as the queue is long, and
- * thousands of waiters of one client would read a queue of thousands each second.
+ * A claim that reads its own predecessors costs as much as the queue is long. Thousands of waiters
+ * of one client would read a queue of thousands each second.
  */
 import { invariant } from '../../invariant.js'
 import type { Claim } from '../../store/contract.js'
@@ -65,7 +65,7 @@ export class QueueView {
   }
 
   /**
-   * The last writer before an entry, which alone decides for a reader: should it have been
+   * Returns the last writer before an entry, which alone decides for a reader. If that writer was
    * downgraded, it has held, and no other writer before it can still wait.
    */
   lastWriter(key: string): QueueMember | undefined {

@@ -1,10 +1,11 @@
 /**
  * Waiting in a queue: keeps the position of a claim, and notices when the claim may go.
  *
- * A waiter watches only what can let it in, and looks again, at itself too, before it believes
- * that it holds: a session that ended unnoticed takes its entries with it, and a waiter that only
- * counts those before it would find itself first in a queue it has left. Only when this client
- * itself has handed the lock over is there no need to look (`local-hand-offs.ts`).
+ * A waiter watches only the predecessors that can let it in. Before it believes that it holds, it
+ * reads the queue again, with its own entry. A session that ended unnoticed takes its entries with
+ * it. A waiter that only counted its predecessors would then find itself first in a queue that it
+ * has left. Only when this client itself has handed the lock over is there no need to look
+ * (`local-hand-offs.ts`).
  */
 import {
   HEARTBEATS_TO_LIVE,

@@ -2,9 +2,9 @@
  * What a coordination service must do for the queue recipe: the interface between `coordination/`
  * and etcd or ZooKeeper.
  *
- * Such a service keeps entries in the order in which they were made, each bound to a session that
- * must be kept alive, and reports when one of them changes or goes. It decides no grant: position
- * is the grant, and the recipe reads positions.
+ * Such a service keeps entries in the order in which they were made. Each entry is bound to a
+ * session that must be kept alive. The service reports when an entry changes or goes. It decides no
+ * grant: position is the grant, and the recipe reads positions.
  */
 import type { Claim, ClaimRef, InspectQuery, LockKind } from '../../store/contract.js'
 import type { LockError } from '../../errors.js'
@@ -203,8 +203,8 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
    */
   leave(entry: Entry, version: bigint): Promise<boolean>
   /**
-   * Takes out the entry of a claim that may or may not have been made, and refuses the claim from
-   * now on, also when its `enter` is still on the way. Whether the entry was detached, where there
+   * Removes the entry of a claim that may or may not have been made. From now on it refuses the
+   * claim, also when its `enter` is still on the way. Whether the entry was detached, where there
    * was one.
    */
   block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined>
@@ -216,8 +216,8 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
   /** Another claim has taken over the entry of a claim of this client. Where `adopts` is true. */
   noteAdopted?(claim: ClaimRef): Promise<void>
   /**
-   * Ends the session on which a detached entry stood when it was listed, unless it still does: a
-   * change whose answer was lost may have passed it to `session` before.
+   * Ends the session on which a detached entry stood when it was listed, unless the entry still
+   * stands there. A change whose answer was lost may have passed the entry to `session` before.
    */
   endDetached?(listed: ListedEntry, session: S): Promise<void>
   /**

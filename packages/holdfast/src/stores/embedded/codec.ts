@@ -1,7 +1,7 @@
 /**
- * The state of a lock as one line of JSON, and back. Kept short, since the line is read and written
- * at each grant: claims of one process share its description and do not repeat its id in theirs,
- * and waiters that ask for the same share that.
+ * The state of a lock as one line of JSON, and back. The line is short, since each grant reads and
+ * writes it. Claims of one process share its description, and do not repeat its id in theirs.
+ * Waiters with equal requests share the request.
  */
 import type { LockKind, Owner, WithdrawOutcome } from '../../store/contract.js'
 import { readOwner } from '../../store/owner.js'

@@ -151,9 +151,9 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * Ends claims of a dead peer on locks that this store does not wait for: a process that
-   * promoted a waiter that had died need not wait for the lock. Without such claims it removes the
-   * peer's row from the file.
+   * Ends claims of a dead peer on locks that this store does not wait for. A process that promoted
+   * a waiter that had died need not wait for the lock. Without such claims it removes the peer's
+   * row from the file.
    */
   async #sweep(file: LockFile, address: SocketAddress): Promise<'clean' | 'more' | 'kept'> {
     const names = await file.transactions.do({

@@ -202,9 +202,9 @@ function makeFolder(path: string, mode: number): void {
 }
 
 /**
- * Step by step: Node's own way to make them all loops forever where folders are refused as if
- * there were none above, as in /proc, and says "no such file" of a file system that may only be
- * read.
+ * Makes a folder and those above it, one by one. Node's `recursive` option loops forever where a
+ * folder is refused as if there were none above it, as in /proc. On a read-only file system it
+ * reports "no such file".
  */
 function makeWithThoseAbove(path: string, mode: number): void {
   const above = dirname(path)
@@ -257,8 +257,8 @@ function refuseLink(path: string): void {
 }
 
 /**
- * Makes an empty file where there is none. One that is there is never opened: by the rules of POSIX
- * a process that closes any descriptor of a file loses all its locks on it, those of another thread
+ * Makes an empty file where there is none. An existing file is never opened. By the rules of POSIX
+ * a process that closes any descriptor of a file loses all its locks on it, those of other threads
  * included. For that reason the new one is closed before it has its name.
  */
 function makeFile(path: string, mode: number): void {
@@ -282,8 +282,8 @@ function makeFile(path: string, mode: number): void {
 
 /**
  * The files for all users are root's, and all may write to them. In a folder that all may write to,
- * Linux refuses to open a file that another user made (fs.protected_regular), so none is made there
- * but the sockets.
+ * Linux refuses to open a file that another user made (fs.protected_regular). So only sockets are
+ * made there.
  */
 function prepareShared(folder: StateFolder): void {
   const uid = process.getuid?.()

@@ -30,8 +30,8 @@ export function isOfEarlierBoot(db: Database, machine: Machine): boolean {
 
 /**
  * Looks at some rows, and forgets those that are old. The next call continues where this one
- * stopped, until all rows were looked at; that is so cheap that no index has to be kept for it at
- * each lock. Returns whether there is more to do.
+ * stopped, until all rows were read. That is cheap, so no index has to be kept for it at each lock.
+ * Returns whether there is more to do.
  */
 export function forgetSomeIdle(db: Database, machine: Machine): boolean {
   if (!isForgettingDue(db, machine)) return false

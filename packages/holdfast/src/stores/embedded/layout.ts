@@ -4,7 +4,7 @@
  * transaction blocks only one of the other files.
  *
  * The first format kept all locks in `locks.db`. Its `user_version` makes a process of that format
- * refuse the folder, and the missing tables end the transactions of such a process: old and new
+ * refuse the folder. The missing tables end the transactions of such a process. So old and new
  * processes never use different files.
  */
 import { StoreUnavailableError } from '../../errors.js'

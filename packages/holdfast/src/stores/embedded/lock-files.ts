@@ -112,8 +112,8 @@ function busyNames(
 }
 
 /**
- * Describes locks as they are now. Where a waiter is to be promoted because a lease has ended, that
- * happens first, in a transaction that writes: a holder that is shown has been granted the lock.
+ * Describes locks as they are now. Where a waiter is to be promoted because a lease has ended, a
+ * transaction that writes promotes it first. So a holder that is shown has been granted the lock.
  */
 async function describe(
   file: LockFile,

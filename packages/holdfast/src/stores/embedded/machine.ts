@@ -8,8 +8,8 @@ export interface Machine {
   /**
    * Milliseconds on a clock that is the same for all processes of this machine and that cannot be
    * set. It stands still while the machine sleeps. So do all processes that share this store, so no
-   * lease ends earlier for one than for another; that is why it is preferred to the uptime, which
-   * has a resolution of 10 ms.
+   * lease ends earlier for one than for another. It is preferred to the uptime, which has a
+   * resolution of 10 ms.
    */
   monotonicMs(): number
   /** Milliseconds since the Unix epoch, for tokens and for telling people when. */
@@ -76,9 +76,9 @@ function readBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Elsewhere nothing names the boot, and a moment computed from clocks that may be set would
-    // differ between two processes, each of which would then void the other's claims. Leases of an
-    // earlier boot are known by their times.
+    // Elsewhere nothing names the boot. A moment computed from clocks that may be set would differ
+    // between two processes, and each would void the other's claims. Leases of an earlier boot are
+    // known by their times.
     return 'a boot without a name'
   }
 }

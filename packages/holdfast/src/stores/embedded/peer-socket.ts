@@ -2,9 +2,9 @@
  * A connection to a peer, made again for as long as that may live.
  *
  * A process that is being torn down may lose its connections before its listening socket, which
- * then still lets a new one queue. That one ends in a moment, and the next is refused. So an end is
- * followed by another look, at once; but a process that is out of file descriptors ends each
- * connection as soon as it is made, perhaps for hours, so the looks become rarer.
+ * then still lets a new one queue. That one ends in a moment, and the next is refused. So this
+ * store connects again at once after an end. But a process that is out of file descriptors ends
+ * each connection as soon as it is made, perhaps for hours. So the attempts become rarer.
  */
 import { statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * How the other stores of this machine see this one: its socket listens before its first claim is
- * made, and each lock file in use has a row with the address of the socket.
+ * Shows this store to the other stores of this machine. Its socket listens before its first claim
+ * is made. Each lock file in use has a row with the address of the socket.
  */
 import type { StateFolder } from './directory.js'
 import type { FolderCleanup } from './folder-cleanup.js'

@@ -87,7 +87,7 @@ export function openFile<R>(
     // The event loop must not stand still while another process writes: we wait ourselves.
     db.exec('PRAGMA busy_timeout = 0')
     // What a killed process left in the journal is undone by the first look. In this mode the
-    // journal is then blanked; in the normal one it would be deleted, and among several users only
+    // journal is then blanked. In the normal mode it would be deleted, and among several users only
     // root could make it again.
     if (folder.shared) db.exec('PRAGMA locking_mode = EXCLUSIVE')
     const header = readHeader(db)
@@ -149,9 +149,9 @@ function checkOurs({ application, version, tables }: Header, path: string): void
 
 /**
  * WAL is three times as fast. It makes and deletes files as it goes, which several users cannot do
- * in one folder: they share a rollback journal that stays. Where SQLite is too old for WAL the
- * rollback journal serves, and later processes follow what the file says: an old engine in a
- * WAL file turns it back, or refuses while others use it.
+ * in one folder: they share a rollback journal that stays. Where SQLite is too old for WAL, the
+ * rollback journal serves. Later processes follow the mode of the file. An old engine in a WAL file
+ * turns it back, or refuses while others use it.
  *
  * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is
  * harmless: after a boot no lease of before counts, and tokens go on from the wall clock.

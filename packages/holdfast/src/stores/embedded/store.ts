@@ -1,6 +1,6 @@
 /**
- * The embedded store: the grant rule inside SQLite transactions, wake-ups through unix sockets, and
- * the death of a holder noticed by the end of its connection.
+ * The embedded store. The grant rule runs inside SQLite transactions, and wake-ups go through unix
+ * sockets. The end of a holder's connection reports the death of the holder.
  */
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {

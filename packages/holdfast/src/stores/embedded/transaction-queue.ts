@@ -2,8 +2,8 @@
  * The queue of one process in front of the database: the operations of one tick become one
  * transaction. While another process writes, the queue waits without holding up the event loop.
  *
- * The order is kept: an operation never runs before an earlier one on the same claim, so an attempt
- * cannot be overtaken by its own withdraw. Otherwise withdrawals go first, since they make room.
+ * The order is kept: an operation never runs before an earlier one on the same claim. So an attempt
+ * cannot be overtaken by its own withdrawal. Otherwise withdrawals go first, since they make room.
  */
 import { systemRandom } from '../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'

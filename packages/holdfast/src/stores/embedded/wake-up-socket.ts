@@ -79,9 +79,9 @@ export class WakeUpSocket {
       // The store may be closed at any moment: then the server never listens.
       server.once('close', () => reject(closedError()))
       if (this.#closed) throw closedError()
-      // In a worker of a cluster the primary would listen instead: the socket would prove the
-      // primary's life, and refuse connections as soon as the worker is disconnected, which may
-      // still work.
+      // In a worker of a cluster the primary would listen instead. The socket would then prove the
+      // primary's life. It would also refuse connections once the worker is disconnected, though
+      // the worker may still work.
       server.listen({ path: bound, exclusive: true }, resolve)
     })
     renameSync(bound, this.#path)

@@ -2,8 +2,8 @@
  * gRPC over HTTP/2 to one member, as much of it as etcd needs: requests with one answer, and
  * streams in both directions.
  *
- * Node's own HTTP/2 carries it. A request costs the client less than half of what it does through a
- * library of gRPC, with its resolvers, balancers and filters; and a lock is two requests.
+ * Node's own HTTP/2 carries it. A request costs the client less than half of what it costs through
+ * a library of gRPC, with its resolvers, balancers and filters. A lock is two requests.
  */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { MessageSplitter } from '../coordination/message-splitter.js'
@@ -188,9 +188,9 @@ export class Channel {
   }
 
   /**
-   * Leaves a connection to a member that is of no use, though it answers. Its address may lead to
-   * another member by now, as that of a service or of a proxy does, and an open connection would
-   * never learn of it.
+   * Leaves a connection to a member that is of no use, though it answers. The address may lead to
+   * another member by now, as that of a service or of a proxy does. An open connection would never
+   * learn of it.
    */
   #leave(session: ClientHttp2Session): void {
     if (this.#session === session) this.#retire(session)

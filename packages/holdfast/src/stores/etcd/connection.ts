@@ -1,6 +1,6 @@
 /**
- * Requests to an etcd cluster: one channel for each endpoint, the next one when the present one
- * does not answer, credentials, and errors that say what to do.
+ * Sends requests to an etcd cluster. Each endpoint has one channel, and the next one serves when
+ * the present one does not answer. It adds credentials, and makes errors that say what to do.
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -66,8 +66,8 @@ async function examine(
 /**
  * Why locks on this version of etcd are in danger, or undefined when no such fault is known of it.
  * Faults of the server are what a client cannot make up for. From etcd's change logs: "leases
- * wrongly revoked by the leader" is fixed in 3.4.31 (pull request 17465) and 3.5.13 (17425); the
- * data inconsistency of 3.5.0 to 3.5.2 in 3.5.3.
+ * wrongly revoked by the leader" is fixed in 3.4.31 (pull request 17465) and 3.5.13 (17425). The
+ * data inconsistency of 3.5.0 to 3.5.2 is fixed in 3.5.3.
  */
 export function knownFault(version: string): string | undefined {
   const [major = 0, minor = 0, patch = 0] = version

@@ -1,6 +1,6 @@
 /**
- * Entering a queue in one transaction: it refuses a claim that was withdrawn or has another shape,
- * makes the entry on the session that fits, and reads what stands before it.
+ * Enters a queue in one transaction. The transaction refuses a claim that was withdrawn or is of
+ * another kind. It makes the entry on the session that fits, and reads the predecessors.
  */
 import { StoreUnavailableError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'

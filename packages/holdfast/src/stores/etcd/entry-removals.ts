@@ -17,8 +17,8 @@ import type { QuorumReads } from './quorum-reads.js'
 import { decodeGone, decodeValue, encodeGone, type Gone } from './values.js'
 
 /**
- * How long the word of a thief stays for its victim, and that of a claim that is gone for its own
- * late request, in milliseconds.
+ * How long a note stays, in milliseconds. A steal leaves one for the holder. A removed claim
+ * leaves one for its own late request.
  */
 const WORD_MS = 60_000
 
@@ -143,9 +143,9 @@ export class EntryRemovals {
   }
 
   /**
-   * Removes an entry as it was seen. Where it has changed since, another claim may have adopted it,
-   * so it is looked at again: `removal` says what removes it, or that it stays. Resolves to the
-   * reason where it was gone already.
+   * Removes an entry as it was read. If the entry has changed since, another claim may have adopted
+   * it, so the entry is read again. `removal` returns the operations that remove it, or undefined
+   * where it stays. Resolves to the reason where it was gone already.
    */
   async #takeOut(
     { entry, version }: Seen,

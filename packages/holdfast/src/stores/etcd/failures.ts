@@ -45,7 +45,7 @@ export function isDown(error: unknown): boolean {
 
 /**
  * Whether a request with a login has to be made again with a new one. A token of the JWT kind is
- * good only for the users and roles as they were when it was made: any change of them ends it. And
+ * good only for the users and roles that existed when it was made. Any change of them ends it. And
  * where authentication was enabled just now, a request may be taken for one without a user. None of
  * them has done anything.
  */

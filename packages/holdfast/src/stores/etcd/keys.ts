@@ -2,9 +2,9 @@
  * Where entries stand in etcd: `<prefix>locks/<lock>/<shape>/<slot>`, by default below `holdfast/`.
  *
  * The shape keeps locks of different kinds apart, so that a transaction can refuse a claim of
- * another shape, and separates writers from readers, so that a reader need not read of a thousand
- * others. Names are escaped, so that a slash in a name does not put one lock inside another; the
- * escape goes letter by letter, so a prefix of a name is a prefix of its key.
+ * another shape. It also separates writers from readers, so that a reader need not read a thousand
+ * other readers. Names are escaped, so that a slash in a name does not put one lock inside another.
+ * The escape goes letter by letter, so a prefix of a name is a prefix of its key.
  */
 import type { Claim } from '../../store/contract.js'
 

@@ -88,8 +88,8 @@ export async function grantLease(
 const TOMBSTONE_SPARE_S = 60
 
 /**
- * The lease of tombstones: never kept alive, so that they vanish by themselves, and exchanged for a
- * fresh one while it still outlives the claims that it refuses.
+ * The lease of tombstones. It is never kept alive, so that tombstones vanish by themselves. A fresh
+ * lease replaces it while it still outlives the claims that it refuses.
  */
 export class TombstoneLeases {
   readonly #reads: QuorumReads

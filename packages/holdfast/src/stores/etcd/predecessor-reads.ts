@@ -12,8 +12,8 @@ type Weighed = Pick<Claim, 'capacity' | 'weight' | 'kind'>
 export const MOST_BEFORE = 2
 
 /**
- * Reads as little as decides. For a writer and a mutex that is the last entry, for a reader the
- * last writer: should that one have been downgraded, it has held, and no writer before it can still
+ * Reads as little as decides. For a writer and a mutex that is the last entry. For a reader it is
+ * the last writer. If that writer was downgraded, it has held, and no writer before it can still
  * wait. For permits it is the oldest entries, as many as exceed the capacity in any case, and the
  * last one, which is worth watching.
  */

@@ -3,17 +3,17 @@
  * still leads.
  *
  * A keep-alive has no such proof. A leader whose disk stalls answers keep-alives from memory while
- * the others elect another, which never hears of them; a follower whose disk stalls passes them on
- * to that leader. Neither can answer a read. So a session is kept alive through a member that has
- * just answered one: that member knows the leader of the read's term, or of a later one. Any leader
- * that is elected after the read gives each lease its whole TTL again. So the lease lives for
- * its TTL, counted from the moment at which the read left.
+ * the others elect another, which never hears of them. A follower whose disk stalls passes
+ * keep-alives on to that leader. Neither can answer a read. So a session is kept alive through a
+ * member that has just answered a read. That member knows the leader of the read's term, or of a
+ * later one. Any leader that is elected after the read gives each lease its whole TTL again. So the
+ * lease lives for its TTL, counted from the moment at which the read left.
  *
  * This holds also when the member passes the keep-alive to a leader that was deposed meanwhile:
  * - The term in an answer is that of the last entry that the member has applied (etcd's `setTerm`).
  *   A leader serves reads only after an entry of its own term, and a member answers one after it
  *   has applied as much. So an answer of the term T or later comes from a member that knows a
- *   leader of T or later: etcd notes a leader before it applies the leader's entries.
+ *   leader of T or later. etcd notes a leader before it applies the leader's entries.
  * - A quorum still followed the leader of T after the read had left. So a leader of a later term
  *   was elected after that moment, and its `Promote` counts from its election.
  * - What the deposed leader's answer says is then true of the new one without it.

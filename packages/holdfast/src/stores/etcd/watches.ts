@@ -2,9 +2,9 @@
  * All watches of a client on one stream.
  *
  * A watch begins when etcd reports it. If etcd has a newer revision than the read before the watch,
- * the key is read once more: then nothing is missed, however late the stream is. (A watch from the
- * revision of the read on would need no other one, but its events would come up to a tenth of a
- * second late: etcd serves watches that begin in the past from time to time.) An event, a
+ * the client reads the key once more. Then nothing is missed, however late the stream is. (A watch
+ * from the revision of the read would need no second read. But etcd serves watches that begin in
+ * the past only from time to time. Events would come up to a tenth of a second late.) An event, a
  * compaction, a lost leader and a broken connection all end a watch in the same call: the waiter
  * looks again.
  */

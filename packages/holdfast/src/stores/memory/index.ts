@@ -35,7 +35,7 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock
   /**
    * How many withdrawn claims each lock remembers. In one process an attempt cannot be overtaken by
-   * its own withdraw, so a few suffice; a simulation that puts a network in front asks for more.
+   * its own withdrawal, so a few suffice. A simulation that puts a network in front needs more.
    * Default 8.
    */
   readonly tombstonesPerLock?: number

@@ -76,8 +76,8 @@ export function poolOf(pool: unknown): Connections {
 }
 
 /**
- * Promises over the callbacks of `mysql2`. The library's own promises record a stack for each call
- * and wrap each connection again, which takes a tenth of a client's time for a lock.
+ * Promises over the callbacks of `mysql2`. The library's own promises record a stack for each call,
+ * and wrap each connection again. That takes a tenth of a client's time for a lock.
  */
 class ThinPool implements Connections {
   readonly pool: CorePool

@@ -47,8 +47,8 @@ export function mysqlSchema(prefix: string = DEFAULT_PREFIX): string {
 
 /**
  * Returns a prefix if it is valid. The longest name of a procedure adds 21 characters, of the 64
- * that a name may have. Capitals are refused: on most servers they would make tables of their own,
- * while procedures ignore case, so those of another prefix would run on the other tables.
+ * that a name may have. Capitals are refused. On most servers they would make tables of their own,
+ * while procedures ignore case. So procedures of another prefix would run on the other tables.
  * @throws LockUsageError for a prefix that is not valid.
  */
 export function checkPrefix(prefix: unknown): string {

@@ -7,9 +7,9 @@
  *
  * On one server only one session sleeps in `sleep()`, which has the lock `holdfast_asleep`. All
  * others wait for that lock. Every `sleep()` of MariaDB shares one mutex of the server, and KILL
- * QUERY only tries that mutex. If another sleeper has it just then, the killed session wakes, takes
- * the mutex, and waits for the session that kills it, which tries again for two seconds. All that
- * time no session can be woken. A wait for a lock has a mutex of its own.
+ * QUERY only tries that mutex. If another sleeper has it just then, the killed session wakes and
+ * takes the mutex. It then waits for the session that kills it, which tries again for two seconds.
+ * All that time no session can be woken. A wait for a lock has a mutex of its own.
  */
 import { systemClock } from '../../clock/clock.js'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -100,8 +100,8 @@ export class WakeUpListener {
 
   /**
    * Opens a new connection, and tries as long as a waiter waits. Waiters ask once a second
-   * meanwhile. It runs once at a time: a connection can break while `start` runs, which reports it
-   * too, and one of two new connections would be forgotten.
+   * meanwhile. It runs once at a time. A connection can break while `start` runs, which reports it
+   * too. One of two new connections would then be forgotten.
    */
   async #replace(): Promise<void> {
     if (this.#replacing) return

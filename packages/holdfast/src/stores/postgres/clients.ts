@@ -219,8 +219,8 @@ class PgClient implements Client {
 
   /**
    * Sends a statement through another connection than one that a program left inside its
-   * transaction. It borrows that one meanwhile, and returns it as it was: the program may still
-   * use it, and the pool would lend it again at once.
+   * transaction. It borrows the busy connection meanwhile, and returns it as it was. The program
+   * may still use that connection, and the pool would lend it again at once.
    */
   #sendPast(busy: PgPoolClient, statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
     warnOfOpenTransaction()

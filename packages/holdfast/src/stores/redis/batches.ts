@@ -64,7 +64,7 @@ export function withdrawalCall(
 
 /**
  * An attempt for a lock that this client releases in the same tick travels in the same call, behind
- * the release: it stands in the queue before the next holder can release. Otherwise that one's
+ * the release. So it stands in the queue before the next holder can release. Otherwise that one's
  * process would get the lock again and again while this process is not scheduled.
  */
 function withdrawalsFirst(requests: readonly BatchRequest[]): readonly BatchRequest[] {

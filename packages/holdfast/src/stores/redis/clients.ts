@@ -1,7 +1,6 @@
 /**
- * As much of the client libraries as is used, described by shape: nothing of them is imported, and
- * any version that has this shape will do. Tried with ioredis 5 and 6 and with node-redis (`redis`)
- * 6.
+ * The members of the client libraries that the store uses. The store imports no library, and any
+ * version with these members will do. Tried with ioredis 5 and 6 and with node-redis (`redis`) 6.
  */
 
 type Listener = (...args: unknown[]) => void

@@ -2,8 +2,8 @@
  * `holdfast/redis`: locks in a Redis server, a primary behind Sentinels, or a Cluster, for
  * processes on any number of machines.
  *
- * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed
- * here; the store opens connections of its own with the settings of that client, one for messages,
+ * The client is the caller's: ioredis or node-redis, connected as it likes. The store never closes
+ * it. It opens connections of its own with the settings of that client: one for messages,
  * and in a Cluster one to each primary.
  */
 import type { Store } from '../../store/contract.js'

@@ -24,8 +24,8 @@ export async function describeLocks(
 }
 
 /**
- * A page of locks in the order of their names. The server cannot sort keys, so each page looks at
- * all of them: this is for people and their tools, not for the way to a lock.
+ * A page of locks in the order of their names. The server cannot sort keys, so each page reads all
+ * of them. Operators and their tools may use it, and the way to a lock must not.
  */
 export async function listLocks(
   query: { readonly prefix: string; readonly cursor?: string | undefined; readonly limit: number },

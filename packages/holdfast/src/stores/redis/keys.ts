@@ -1,6 +1,6 @@
 /**
- * The names of keys. `{…}` around the lock name keeps all keys of a lock on one node of a Cluster,
- * so braces in the name itself are escaped, and the sign that escapes them.
+ * The names of keys. `{…}` around the lock name keeps all keys of a lock on one node of a Cluster.
+ * So braces in the name itself are escaped, and the escape character too.
  */
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Withdrawals that no server has answered, of claims with an attempt that may still be sent.
  *
- * A client library keeps what it cannot send, and what was in flight when a connection broke, for
- * as long as there is no connection (`enableOfflineQueue`, `autoResendUnfulfilledCommands`). It
+ * Without a connection, a client library keeps the commands that it cannot send, and those in
+ * flight when the connection broke (`enableOfflineQueue`, `autoResendUnfulfilledCommands`). It
  * would then take a lock for a caller that has given up, and may have closed its store. So the
  * withdrawal follows as soon as a connection is ready, also when its store was closed since. The
  * server refuses the attempt in either order of arrival.

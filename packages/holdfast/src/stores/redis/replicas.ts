@@ -2,9 +2,9 @@
  * Calls that count only when replicas have what they wrote (WAIT).
  *
  * WAIT speaks of the writes of its own connection, and keeps that connection busy until the
- * replicas have answered or its time is over. So it has a connection of its own, on which the lease
- * is written once more: a replica that has got this has got everything before it. Calls that come
- * while a WAIT lasts go together in the next round.
+ * replicas have answered or its time is over. So it has a connection of its own, on which the
+ * client writes the lease once more. A replica that has this write has everything before it. Calls
+ * that come while a WAIT lasts go together in the next round.
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'

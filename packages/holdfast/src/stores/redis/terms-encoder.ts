@@ -1,7 +1,7 @@
 /**
  * Encodes what the scripts need of a request besides its claim's id. Most requests of a process are
- * alike, so the last terms of each verb are kept: to encode them for each request would be a good
- * part of what it costs here.
+ * alike, so the last terms of each verb are kept. Encoding them for each request would be a good
+ * part of its cost here.
  */
 import type { Claim, Owner, Renewal } from '../../store/contract.js'
 import type { SealedRenewal } from './redlock-seal.js'

@@ -41,9 +41,9 @@ export class WakeUpInbox {
   readonly subscriptions: Subscriptions
   readonly #clock: Clock
   /**
-   * How many attempts of a claim are in flight, by the claim's id. Numbers and no objects: when the
-   * engine replaces the table of an old map, the dead one keeps its values alive until the next
-   * full collection.
+   * How many attempts of a claim are in flight, by the claim's id. The values are numbers and no
+   * objects. When the engine replaces the table of an old map, the dead table keeps its values
+   * alive until the next full collection.
    */
   readonly #inFlight = new Map<string, number>()
   /** Grants whose message overtook the answer to the attempt. */

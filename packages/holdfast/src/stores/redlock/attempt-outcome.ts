@@ -43,8 +43,8 @@ export function isWithdrawn(states: States): boolean {
 }
 
 /**
- * Whether another claim could have a majority where this one cannot: some nodes refuse it, since an
- * attempt failed there and was withdrawn, and others are unavailable.
+ * Returns whether another claim could have a majority where this one cannot. Some nodes refuse this
+ * claim, since an attempt failed there and was withdrawn, and others are unavailable.
  */
 function isInTheWay(states: States): boolean {
   return count(states, 'voted', 'withdrawn') >= majorityOf(states.length)

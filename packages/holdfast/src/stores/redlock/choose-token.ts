@@ -2,9 +2,8 @@
  * Which token a claim gets, as plain functions over the tokens that the nodes voted with.
  *
  * A vote is `max(last token + 1, the node's clock in microseconds)`. The largest vote alone would
- * be no token: two readers whose majorities overlap in one node may have the same largest vote, and
- * a node that has not heard of it may vote lower later. So a majority seals it; see
- * `token-seal.ts`.
+ * be no token. Two readers whose majorities overlap in one node may have the same largest vote. A
+ * node that has not heard of it may vote lower later. So a majority seals it; see `token-seal.ts`.
  */
 
 /** How far the first raise may go above the nodes' last tokens. Each further one doubles it. */
@@ -18,7 +17,7 @@ export function microsOf(ms: number): bigint {
 
 /**
  * Returns the largest vote that a majority is close to. A vote from a clock that is further away
- * does not count: it would push the other nodes' tokens far ahead of their clocks, or stay behind.
+ * does not count. It would push the other nodes' tokens far ahead of their clocks, or stay behind.
  * Undefined when no majority has clocks that are close enough.
  */
 export function chooseToken(

@@ -1,6 +1,6 @@
 /**
- * Inspects locks. A claim is shown as a holder when a majority of the nodes shows it: votes of a
- * try in progress, and old votes of a node that was away, are no leases. The nodes answer one by
+ * Inspects locks. A claim is shown as a holder when a majority of the nodes shows it. Votes of a
+ * try in progress are no leases, nor are old votes of a node that was away. The nodes answer one by
  * one, not at one moment.
  */
 import type { HolderInfo, InspectPage, InspectQuery, LockInfo } from '../../store/contract.js'

@@ -6,8 +6,8 @@ export function majorityOf(nodes: number): number {
 }
 
 /**
- * Returns what is subtracted from a TTL, in milliseconds, since clocks run at different rates: 1%
- * and 2 ms, as in the Redlock algorithm (redis.io, "Distributed Locks with Redis").
+ * Returns the milliseconds that are subtracted from a TTL, since clocks run at different rates. It
+ * is 1% and 2 ms, as in the Redlock algorithm (redis.io, "Distributed Locks with Redis").
  */
 export function driftMs(ttlMs: number): number {
   return ttlMs * 0.01 + 2

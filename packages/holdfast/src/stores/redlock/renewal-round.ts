@@ -1,6 +1,6 @@
 /**
- * One batch of renewals at all nodes: one request for each node, and an outcome for each lease as
- * soon as the nodes have answered enough. A node that does not answer, and a lease whose outcome is
+ * One batch of renewals at all nodes, with one request for each node. Each lease has its outcome as
+ * soon as enough nodes have answered. A node that does not answer, and a lease whose outcome is
  * unknown, delay no other lease.
  */
 import type { Timer } from '../../clock/clock.js'

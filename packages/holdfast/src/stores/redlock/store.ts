@@ -4,11 +4,11 @@
  *
  * Any two majorities have a node in common, and that node grants only one of two claims that
  * exclude each other. So all kinds that exclude two by two work here: mutexes, and readers and
- * writers. Permits do not: of a semaphore with two permits on five nodes three claims can have a
+ * writers. Permits do not. On five nodes, three claims of a semaphore with two permits can have a
  * majority each, while no node has granted more than two.
  *
  * The promise for tokens: as long as B's majority contains a node that sealed A's token and kept
- * it, B's token is another one; and if A's acquire returned before B's began, B's token is larger.
+ * it, B's token is another one. If A's acquire also returned before B's began, B's token is larger.
  */
 import { storeClosed } from '../../store/errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'

@@ -1,10 +1,10 @@
 /**
  * The second phase of a grant: a majority of the nodes seals one token for the claim.
  *
- * A node seals a token if the claim still has its vote there, and if the token is larger than every
- * token of the lock there. The claim's own vote counts as sealed: the node gave that token to no
- * other claim. A refusal names the node's last token; the claim then takes a larger one, and all
- * nodes seal that.
+ * A node seals a token on two conditions. The claim still has its vote there, and the token is
+ * larger than every token of the lock there. The claim's own vote counts as sealed: the node gave
+ * that token to no other claim. A refusal names the node's last token; the claim then takes a
+ * larger one, and all nodes seal that.
  *
  * Two majorities share a node, which gives each token to one claim: so tokens are unique. A node
  * that sealed a token votes above it: so they grow. `verification/model/redlock-token.pml` checks

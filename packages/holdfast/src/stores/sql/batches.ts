@@ -1,7 +1,7 @@
 /**
- * Batches the requests of one process: requests of one tick travel together, and while a few
- * statements are in flight the others gather for the next one. So a busy process uses few
- * connections of the caller's pool, and one commit serves many requests.
+ * Batches the requests of one process. Requests of one tick travel together. While a few statements
+ * are in flight, the others gather for the next one. So a busy process uses few connections of the
+ * caller's pool, and one commit serves many requests.
  *
  * Withdrawals go first, since they make room, and renewals before attempts, however many claims
  * wait. The order of requests does not matter for safety: a

@@ -1,6 +1,6 @@
 /**
- * Sends statements with a time limit. It sends a statement again if the server rolled it back, if
- * its connection had ended, or after a migration if tables or routines are missing.
+ * Sends statements with a time limit. It sends a statement again if the server rolled it back or
+ * its connection had ended. It also does so after a migration, if tables or routines are missing.
  */
 import { setImmediate as nextTick, setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'

@@ -1,15 +1,15 @@
 /**
  * The signs of life of one connection, and which of them the leader must have heard of.
  *
- * A quorum that agrees to a request keeps no session alive: the leader counts the timeout of a
- * session from the last sign that reached itself. A follower takes note of each message of a
- * client. It hands these notes over when the leader pings it, each half tick, on the connection
- * that also carries the requests of its clients, in their order (`LearnerHandler`, `Learner.ping`
- * and `LearnerSessionTracker` of ZooKeeper 3.5 to 3.9). So a request that a quorum agreed to proves
- * this: the leader has heard of each sign that was answered at least half a tick before the request
- * left. The moment of the answer counts, since a sign may linger on its way to the follower. A
- * follower that takes a client on asks the leader first, so the greeting of a connection is proven
- * at once.
+ * A quorum that agrees to a request keeps no session alive. The leader counts the timeout of a
+ * session from the last sign that reached the leader itself. A follower takes note of each message
+ * of a client. It hands these notes over when the leader pings it, each half tick. The notes travel
+ * on the connection that also carries the requests of its clients, in their order. (See
+ * `LearnerHandler`, `Learner.ping` and `LearnerSessionTracker` of ZooKeeper 3.5 to 3.9.) So a
+ * request that a quorum agreed to is a proof. The leader has heard of each sign that was answered
+ * at least half a tick before the request left. The moment of the answer counts, since a sign may
+ * linger on its way to the follower. A follower that takes a client on asks the leader first, so
+ * the greeting of a connection is proven at once.
  */
 import type { Moment } from '../coordination/moment.js'
 

@@ -68,8 +68,8 @@ export async function findServer(
 }
 
 /**
- * Pauses before the next connection when one after the other breaks at once: a server or a proxy
- * that greets and hangs up would get thousands.
+ * Pauses before the next connection when one after the other breaks at once. Otherwise a server or
+ * a proxy that greets and hangs up would get thousands.
  */
 export class ReconnectBackoff {
   #pauseMs = 0

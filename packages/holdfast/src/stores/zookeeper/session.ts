@@ -138,7 +138,7 @@ export class ZooKeeperSession implements ServiceSession {
    * Resolves when a quorum has agreed, after this was called, that the session lives, to a moment
    * from which its timeout counts. What the session reads behind it is not older than the call. A
    * leader that has lost its followers, and does not know it yet, answers reads and `sync` by
-   * itself, and would vouch for a session that its successor has ended.
+   * itself. It would vouch for a session that its successor has ended.
    */
   async agree(): Promise<Moment> {
     const [code, since] = await repeat(() =>

@@ -42,8 +42,8 @@ export class OpenSessions {
   }
 
   /**
-   * Asks through the session that an entry stands on. Where that is gone another one answers: the
-   * entry may have moved by a request that was not answered, and stand on a session that lives.
+   * Asks through the session that an entry stands on. Where that session is gone, another one
+   * answers. A request without an answer may have moved the entry to a session that lives.
    */
   async through<T>(entry: Entry, ask: (session: ZooKeeperSession) => Promise<T>): Promise<T> {
     try {

@@ -1,9 +1,9 @@
 /**
  * The talk with one server: requests and their answers, in order, with signs of life in between.
  *
- * ZooKeeper answers the requests of a session in their order, so the one that has waited the
- * longest shows whether the server still works: when that takes too long, the connection ends, and
- * no answer comes late.
+ * ZooKeeper answers the requests of a session in their order. So the oldest one without an answer
+ * shows whether the server still works. When its answer takes too long, the connection ends, and no
+ * answer comes late.
  */
 import { systemClock } from '../../clock/clock.js'
 import { momentOf, type Moment } from '../coordination/moment.js'

@@ -159,9 +159,10 @@ export function pgSession(tx: PgTransaction): SqlSession {
 }
 
 /**
- * @throws LockUsageError for a pool, for a client that has not begun, and at the first statement
- * for what only looks like a
- *   client and answers otherwise: a lock would last for one statement.
+ * Returns a session of a client of `pg` that has begun a transaction. Outside of one, a lock would
+ * last for one statement.
+ * @throws LockUsageError for a pool, and for a client that has not begun. An object that is no
+ * client of `pg` fails at its first statement, by its answer.
  */
 export function checkedPgSession(tx: object): SqlSession {
   const status =

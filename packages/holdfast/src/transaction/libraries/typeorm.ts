@@ -52,8 +52,8 @@ export function typeormTransactions<Tx extends TypeormTransaction>(
 }
 
 /**
- * Whether it is a manager, and also what could be taken for a client of `pg`, by its `query`: a
- * data source, and a query runner, in a transaction or not.
+ * Returns whether it is a manager, a data source or a query runner, in a transaction or not. The
+ * `query` of the last two could be mistaken for that of a client of `pg`.
  */
 export function isTypeorm(tx: object): boolean {
   if ('queryRunner' in tx && ('dataSource' in tx || 'connection' in tx)) return true

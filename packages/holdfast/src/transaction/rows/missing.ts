@@ -19,10 +19,10 @@ import {
   type RowKey,
 } from './row-key.js'
 
-/** How a row is made that is not there. */
+/** How a missing row is created. */
 export interface CreateRow<Tx> {
   /**
-   * The database once more: the row is made in a short transaction of its own, on another
+   * The database again. It creates the row in a short transaction of its own, on another
    * connection.
    */
   readonly db: TransactionalDatabase<Tx>
@@ -32,14 +32,14 @@ export interface CreateRow<Tx> {
 
 export const CREATE_KEYS: KnownKeys<CreateRow<unknown>> = { db: 1, values: 1 }
 
-/** Each is refused for another one that went through. */
+/** How often a creation is tried. Each conflict means that another transaction has committed. */
 const MOST_TRIES = 5
 
 /**
- * Makes a row if it is not there, in a transaction of its own. In the transaction that is to lock
- * it, two who miss the same row would both be granted the gap where it belongs, and then wait for
- * each other. And nothing may be read there before the lock is granted, since MySQL would go on
- * showing what was there then.
+ * Creates a row if it is missing, in a transaction of its own. Two transactions that miss the same
+ * row and are to lock it would both be granted the gap where it belongs. They would then wait for
+ * each other. The transaction that is to lock the row also must not read it before the lock is
+ * granted. MySQL would keep showing it the rows of that earlier moment.
  */
 export async function createRow<Tx>(row: RowKey, create: CreateRow<Tx>): Promise<void> {
   checkKeys('the row of createRow', row, ROW_KEYS)
@@ -47,7 +47,7 @@ export async function createRow<Tx>(row: RowKey, create: CreateRow<Tx>): Promise
   return createChecked(row, create, () => Promise.resolve())
 }
 
-/** @param check what is asked first, in that same transaction */
+/** @param check runs first, in that same transaction */
 export async function createChecked<Tx>(
   row: RowKey,
   { db, values = {} }: CreateRow<Tx>,
@@ -70,8 +70,8 @@ export async function createChecked<Tx>(
       await db.transaction(make)
       return
     } catch (error) {
-      // Where each transaction reads of one moment, as from REPEATABLE READ on, one that comes
-      // second is refused for what the first has made meanwhile. The next one sees it.
+      // From REPEATABLE READ on, a transaction reads the state of one moment. The database refuses
+      // it if another one has made the row meanwhile. The next try sees that row.
       if (!isConflict(error) || tries === MOST_TRIES) throw error
     }
   }
@@ -103,9 +103,10 @@ export async function isThere(session: SqlSession, key: CheckedKey): Promise<boo
 }
 
 /**
- * Whether a mere look waits for who has the row, perhaps the very transaction that it is made for:
- * SERIALIZABLE of MySQL is so. Elsewhere the look must lock nothing, or two who miss the row would
- * have the gap and then be in each other's way.
+ * Returns whether a plain read locks, and so waits for the holder of the row. That holder may be
+ * the very transaction for which the row is created. MySQL reads like that in SERIALIZABLE.
+ * Elsewhere the read must lock nothing. Two transactions that miss the row would both lock the gap,
+ * and then wait for each other.
  */
 async function locksWhatItReads(session: SqlSession): Promise<boolean> {
   // Under which of two names depends on the server and its age.

@@ -4,7 +4,7 @@ const tails = new WeakMap<object, Promise<unknown>>()
 
 /**
  * Runs `work` after all earlier operations of the same transaction. Side by side, a rollback to a
- * savepoint would also undo the lock of another call, and two changes of a limit of the connection
+ * savepoint would also undo the lock of another call. Two changes of a limit of the connection
  * would not restore it.
  */
 export function oneAtATime<T>(tx: object, work: () => Promise<T>): Promise<T> {

@@ -56,9 +56,10 @@ export type Change<Row> = Partial<Row> | undefined
 
 /**
  * Changes a row by the result of `change`, in a transaction. `change` gets the present row, and the
- * transaction for other writes. If another caller has changed the row meanwhile, or the database
- * ended the transaction for a deadlock or a serialization failure, everything is rolled back and
- * tried again. So `change` may run several times, and must do nothing that cannot be undone.
+ * transaction for other writes. If another caller has changed the row meanwhile, everything is
+ * rolled back and tried again. The same holds if the database ended the transaction for a deadlock
+ * or a serialization failure. So `change` may run several times, and must do nothing that cannot be
+ * undone.
  * @returns the row as it was written, with its new version
  * @throws VersionConflictError when it came too late each time.
  * @throws LockUsageError when there is no such row, or several, or it has no such version.

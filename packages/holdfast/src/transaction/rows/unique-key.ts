@@ -1,7 +1,7 @@
 /**
- * Whether a lock on a row stays a lock on that row. Without a unique index over the key MySQL locks
- * every row that it reads on the way, the whole table as a rule, and PostgreSQL several rows where
- * one was meant. So the catalogue is read before, once a minute for each table.
+ * Whether a lock on a row stays a lock on that row. Without a unique index over the key, MySQL
+ * locks every row that it reads on the way: as a rule the whole table. PostgreSQL may lock several
+ * rows where one was meant. So the catalogue is read before, once a minute for each table.
  */
 import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
@@ -137,8 +137,8 @@ function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly S
 }
 
 /**
- * As what kind of value a column is looked up in an index of MySQL, when that kind would not do: it
- * would convert the column.
+ * Returns the kind of value that a lookup in a MySQL index over this type needs, or undefined where
+ * the given kind will do. With another kind MySQL would convert the column.
  */
 function neededFor(type: string, kind: string): string | undefined {
   if (/char|text/.test(type)) return kind === 'string' ? undefined : 'text'

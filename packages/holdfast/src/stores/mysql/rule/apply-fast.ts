@@ -8,9 +8,9 @@
  * path. It first turns a sole holder into a row of its own (see EXPIRE_AND_PROMOTE), and it gives
  * the same answers (see verbs.ts).
  *
- * The time is read before the statement waits for the row. That is safe: this path never treats a
- * lease as expired, a new lease ends too soon rather than too late, and a renewal only succeeds for
- * the holder in the row.
+ * The time is read before the statement waits for the row. That is safe. This path never treats a
+ * lease as expired. A new lease ends too soon rather than too late. A renewal only succeeds for the
+ * holder in the row.
  */
 
 /** The columns of a lock that this path writes. */

@@ -125,7 +125,7 @@ $apply_batch$;
 /**
  * Applies a batch in a transaction of its own. Inside of a transaction COMMIT fails with `2D000`,
  * and nothing was done. Clients call this where they cannot see whether a program left a connection
- * of the pool inside its transaction: the program could undo a grant there.
+ * of the pool inside its transaction. The program could undo a grant there.
  *
  * A client that has written before passes its channel. If the server takes no writes any more, this
  * connection leads to a server that another one has replaced. A client of `postgres` cannot end a

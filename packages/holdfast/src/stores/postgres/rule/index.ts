@@ -6,8 +6,8 @@
  * Why it is safe: the function first locks the rows of its locks, in the order of their names. Only
  * then does it run further statements. In READ COMMITTED each statement sees everything that was
  * committed before the statement began. So it sees all that the previous caller did under the same
- * row lock. A single statement that locks the row and adds up the holders is not safe: its snapshot
- * is older than its wait for the row, and two contenders would both find the lock free.
+ * row lock. A single statement that locks the row and adds up the holders is not safe. Its snapshot
+ * is older than its wait for the row, so two contenders would both find the lock free.
  *
  * The number in a name is its version. A change of what a function means gets the next number, so
  * clients of two versions can share the tables during an upgrade.

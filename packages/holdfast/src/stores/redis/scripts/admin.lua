@@ -11,10 +11,13 @@
 --                7: its TTL  8: its owner  9: "1" for a lease that is detached and keeps its token
 --   "describe"   ARGV 3: how many locks  4: "up-to" for the waiters up to the last one of the
 --                claims in ARGV 5 and later, or nothing for all of them
--- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each
--- key 0 where the lock is idle, else {kind, capacity, last token, holders, waiters}. A holder is
--- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}, where the token is "" if the
--- grant has several, and a waiter {id, owner, weight, waited for}.
+-- Returns
+--   "downgrade"  1 or 0
+--   "steal"      {holders, "<free in>"}
+--   "describe"   for each key 0 where the lock is idle, else {kind, capacity, last token, holders,
+--                waiters}
+-- A holder is {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}. The token is ""
+-- if the grant has several. A waiter is {id, owner, weight, waited for}.
 --
 -- Publishes as apply-batch.lua does.
 

@@ -28,10 +28,10 @@
 -- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter
 -- there that now holds.
 --
--- Nearly every claim of a mutex finds the lock idle and leaves it alone on it, or finds it held and
--- gets it from the claim before. Fast paths serve these. They raise no errors, and leave to the
--- general path what they cannot do. Each call of a script makes its functions, and to make them all
--- takes longer than a fast path. So each part is included where a request needs it first.
+-- Nearly every claim of a mutex finds the lock idle and leaves it alone on it. The others find it
+-- held, and get it from the claim before. Fast paths serve these. They raise no errors, and leave
+-- to the general path what they cannot do. Each call of a script makes its functions, and to make
+-- them all takes longer than a fast path. So each part is included where a request needs it first.
 
 -- @include parts/base.lua
 

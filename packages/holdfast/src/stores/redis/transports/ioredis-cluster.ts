@@ -53,8 +53,8 @@ const kept = new WeakMap<IoRedisCluster, Kept>()
 
 /**
  * A client that cannot connect keeps commands forever. A later call with the same words waits for
- * the answer to the command that it keeps: that is answered when it is sent, and so it is no older
- * than the answer to another one would be.
+ * the answer to the kept command. That command is answered when it is sent, so its answer is no
+ * older than that of another command.
  */
 function ask(client: IoRedisCluster, [name, ...args]: [string, ...string[]]): Promise<unknown> {
   const words = [name, ...args].join(' ')

@@ -1,10 +1,10 @@
 /**
  * The database that a client of ioredis is to be in.
  *
- * The library calls a connection ready also when SELECT was refused, by the user's rights or since
- * there is no such database, and sends commands all the same: into database 0, where no other
- * client looks for the lock. So each connection has to answer a SELECT of ours before anything else
- * goes out over it.
+ * The library calls a connection ready also when SELECT was refused, by the user's rights or for a
+ * missing database. It sends commands all the same: into database 0, where no other client looks
+ * for the lock. So each connection has to answer a SELECT of ours before anything else goes out
+ * over it.
  */
 import type { IoRedisDuplicate } from '../clients.js'
 

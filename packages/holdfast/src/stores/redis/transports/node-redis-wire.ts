@@ -38,9 +38,9 @@ export function directWire(client: NodeRedisClient): Wire {
 type Watch = (listener: StateListener) => () => void
 
 /**
- * Sends when the connection is ready, or fails as the connection does. The library would send what
- * it keeps right behind AUTH and SELECT, even where these fail: a lock might be taken in
- * another database, or by another user.
+ * Sends when the connection is ready, or fails as the connection does. The library would send the
+ * commands that it keeps right behind AUTH and SELECT, even where these fail. The store might then
+ * take a lock in another database, or as another user.
  */
 function onceReady(watch: Watch, send: () => Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
@@ -177,7 +177,7 @@ export function duplicateOnce<T extends NodeRedisDuplicate>(client: Duplicable<T
     // Without a strategy the library does not connect again, and rejects what it still has.
     socket: { ...socket, reconnectStrategy: false },
     disableOfflineQueue: false,
-    // What is asked last would be sent first, and EXEC before its MULTI.
+    // With `asap` the library would send the last command first, and EXEC before its MULTI.
     commandOptions: { ...commandOptions, asap: false },
   })
   // The pending calls of the runtime keep the process alive: see `unref.ts`.

@@ -1,6 +1,6 @@
 -- Fast path: grants an idle lock as a whole.
---   head: what the key of the lock holds, false for nothing
---   terms: the terms of the attempt, as JSON; ttl_ms and tokens are among them
+--   head   the value of the lock's key, or false where there is none
+--   terms  the terms of the attempt, as JSON; ttl_ms and tokens are among them
 -- Returns the answer; nil where the lock is not idle or the claim was withdrawn.
 function grant_idle(key, head, id, terms, ttl_ms, tokens)
   local token, tombs_until, kept_until, counts, ring = token_floor, 0, 0, nil, ''

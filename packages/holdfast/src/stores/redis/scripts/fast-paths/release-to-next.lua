@@ -1,7 +1,7 @@
--- Fast path: gives a lock that the claim holds as a whole to the first waiter, where that one lives
--- and wants all of it, too.
---   ttl_ms: how long the withdrawal has to be remembered
---   state: the state of the lock, which the claim holds as a whole
+-- Fast path: passes a lock that the claim holds as a whole to the first waiter. That waiter must
+-- live, and also want all of the lock.
+--   ttl_ms  how long the withdrawal has to be remembered
+--   state   the state of the lock, which the claim holds as a whole
 -- Returns the answer; nil where the general path has to decide.
 function release_to_next(key, id, ttl_ms, state)
   local tomb_ends = now + ttl_ms

@@ -1,6 +1,6 @@
--- What every part needs: constants, shorthands and the server's time. Names in capitals are put in
--- by value when the scripts are built: a constant would cost each function that uses it a search
--- through all of them, at each call of the script.
+-- What every part needs: constants, shorthands and the server's time. The build replaces names in
+-- capitals by their values. A constant would cost each function that uses it a search through all
+-- of them, at each call of the script.
 
 -- The state of a lock. SEQUENCE: the last queue number. SHARING: how many holders share the lock.
 -- HELPERS_UNTIL: until when the helper keys live. SINCE_TRIM: withdrawals since tombstones were
@@ -33,15 +33,15 @@ local IDLE_FORM, IDLE_LENGTH = '>BHddd', 27
 local SOLE_FORM, SOLE_LENGTH = '>BHddddHs', 37
 -- Behind either: the ring, which is the claims that the fast path released, the last one first,
 -- each with a zero byte. Of a longer ring only the newer half is kept. A sole head ends with the
--- claim's terms, so that a release need not read them: scripts pay for each byte of each text that
--- they see.
+-- claim's terms, so that a release need not read them. Scripts pay for each byte of each text that
+-- they read.
 local RING_LENGTH, HALF_RING = 240, 120
 
 local HEARTBEATS_TO_LIVE = 3
--- The keys of a lock outlive what is in them by this, so that the last token is remembered. It only
--- has to bridge how far blocks of tokens may run ahead of the clock: a clock that is set back keeps
--- the key for longer, too. One that is set back by more than the lock was idle, once the key is
--- gone, takes the tokens back; see docs/stores/redis.md.
+-- The keys of a lock outlive what is in them by this, so that the last token is remembered. This
+-- time only has to bridge how far blocks of tokens may run ahead of the clock. A clock that is set
+-- back keeps the key for longer, too. One that is set back by more than the lock was idle, once the
+-- key is gone, takes the tokens back; see docs/stores/redis.md.
 local KEEP_MS = 60000
 
 -- Outcomes of a withdrawal, and limits of tombstones: see there.

@@ -1,6 +1,6 @@
--- The grant rule: a claim is granted when the weights of those that hold, plus its own, fit the
--- capacity and no claim waits before it. It decides as the rule of the memory store does, step by
--- step, and is tested against it.
+-- The grant rule: a claim is granted when its weight and those of the holders fit the capacity and
+-- no claim waits before it. It decides as the rule of the memory store does, step by step, and is
+-- tested against it.
 
 -- @include parts/next-token.lua
 -- @include parts/holders.lua

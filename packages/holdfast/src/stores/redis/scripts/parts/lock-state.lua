@@ -11,11 +11,12 @@
 -- decided by the times in the state. The TTLs of the keys only remove what is not needed any more,
 -- and are never shorter.
 --
--- A head has one of three forms. The first two are all that a lock without a queue needs, and cheap
+-- A head has one of three forms. A lock without a queue needs only the first two, which are cheap
 -- to read and write:
---   idle: the lock has no holder and no waiter
---   sole: one claim holds all of it since it found it idle, and none waits; its terms as they came
---   else the array of base.lua, packed
+--   idle   the lock has no holder and no waiter
+--   sole   one claim holds all of it since it found it idle, and no claim waits; it contains the
+--          claim's terms as they arrived
+--   other  the array of base.lua, packed
 -- Behind the first two is the ring of the claims that were released last. The general path makes
 -- tombstones of them.
 

@@ -1,5 +1,5 @@
 -- Where a fencing token is made. It is larger than each earlier one of the lock, and at least the
--- server's time in microseconds, so tokens also grow after the loss of the lock's key.
+-- server's time in microseconds. So tokens also grow after the loss of the lock's key.
 -- grant-idle.lua does the same on the bytes of an idle head.
 local function next_token(state)
   return max(state[LAST_TOKEN] + 1, token_floor)

@@ -1,9 +1,9 @@
 -- Where waiters become holders, and dead waiters leave the queue.
 
 -- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops
--- the queue. Returns whether anything changed. At the end of a verb it need not be known whether
--- the next waiter lives, if it cannot fit: the next verb begins with that. The grant is short until
--- the first renewal: a waiter that died a moment ago must not cost a TTL.
+-- the queue. Returns whether anything changed. At the end of a verb a next waiter that cannot fit
+-- need not be checked for life. The next verb begins with that check. The grant is short until the
+-- first renewal: a waiter that died a moment ago must not cost a TTL.
 local function promote_waiters(key, state, asking, at_end)
   local changed = false
   while state[WAITERS] > 0 do

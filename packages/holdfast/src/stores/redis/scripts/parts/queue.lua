@@ -28,9 +28,9 @@ local function hear_again(key, state, id, owner, tokens)
   local number = state[SEQUENCE] + 1
   local is_back = call('ZADD', key .. ':q', 'NX', string.format('%.0f', number), id) == 1
   if is_back then state[SEQUENCE] = number end
-  -- Also when a holder needs the state for longer than the waiter does: one that holds all of a
-  -- lock has no helper key of its own and keeps none, so that the queue would end under the
-  -- waiters behind its renewals.
+  -- The helper keys are kept also when a holder needs the state for longer than the waiter does. A
+  -- holder of all of a lock has no helper key of its own and keeps none. So its renewals would
+  -- outlive the queue behind it.
   local helpers_until = state[HELPERS_UNTIL]
   keep_helpers(key, state, is_back)
   return true, is_back or state[HELPERS_UNTIL] ~= helpers_until

@@ -1,9 +1,9 @@
 -- Tombstones: claims that were withdrawn, or whose lease ended. They are refused from then on.
 --
 -- The score holds when the refusal ends and what the withdrawal answered. A firm tombstone is of a
--- claim whose attempt may still be on its way; it stays until it ends. A common one is of a claim
--- whose attempts were all answered, so that none can come late: it only repeats an answer, and the
--- last few of a lock will do.
+-- claim whose attempt may still be on its way; it stays until it ends. A common tombstone is of a
+-- claim whose attempts were all answered, so that none can come late. It only repeats an answer,
+-- and the last few of a lock will do.
 
 -- Returns how many common ones are left.
 local function trim_tombstones(tombs)
