@@ -1,6 +1,6 @@
 /**
- * Runs a job once on many nodes. Each starts it by its own clock, a little early or late: so the
- * lock stays taken for longer than all clocks differ, and a node that comes late finds it busy.
+ * Runs a job once on many nodes. Each node starts it by its own clock, a little early or late. So
+ * the lock stays taken for longer than all clocks differ, and a node that comes late finds it busy.
  */
 import { join } from 'node:path'
 import { createLocks } from 'holdfast'

@@ -1,6 +1,6 @@
 /**
- * Sells a book if one is left. The shop remembers the largest fencing token that it has seen, so
- * that a seller that was stopped for longer than its lease sells nothing when it continues.
+ * Sells a book if one is left. The shop remembers the largest fencing token that it has seen. So a
+ * seller that was stopped for longer than its lease sells nothing when it continues.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The whole check: what the tests need, build, types, lint, format, pages, packages, the tests on
- * this Node, and those that a Node's version may change on each other supported Node.
+ * The whole check: requirements of the tests, build, types, lint, format, pages, packages, and the
+ * tests on this Node. On each other supported Node it runs the tests that depend on Node's version.
  *
  * `npm run check` and `.ci/run` run it. `npm run test:full` runs what takes longer. The last line
  * has the sum of all tests.

@@ -1,9 +1,9 @@
 /**
  * Counts the functions of the library that one uncontended acquire enters, and one release, over a
  * private Redis with ioredis. V8's precise coverage counts every function: getters, constructors,
- * field initialisers and closures too. The second figure counts the steps that a reader follows:
- * functions and methods with a name, without getters, field initialisers and the leaves in
- * `clock/` and `collections/`.
+ * field initialisers and closures too. The second figure counts the steps that a reader follows.
+ * These are functions and methods with a name, without getters, field initialisers and the leaves
+ * in `clock/` and `collections/`.
  *
  * Usage: node scripts/entered-functions.mjs [--list] [FOLDER]. FOLDER is the built package to
  * measure; the default is packages/holdfast/dist. `--list` prints each function with its file.

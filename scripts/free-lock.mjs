@@ -1,6 +1,6 @@
-// Measures how long a free lock takes beside many waiters on one Redis server: waiters that hold
-// nothing, waiters that hold a lock each outside the wait, and waiters that hold a lock around the
-// wait, for which the client searches deadlocks.
+// Measures how long a free lock takes beside many waiters on one Redis server. Some waiters hold
+// nothing, and others hold a lock each outside the wait. The third kind holds a lock around the
+// wait, so the client searches deadlocks for it.
 //
 //   npm run build && node scripts/free-lock.mjs
 //   ROUNDS=3 WAITERS=3000 node scripts/free-lock.mjs

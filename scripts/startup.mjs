@@ -1,5 +1,5 @@
 // Measures how much longer `holdfast run NAME -- true` takes than `node -e 0`, with the Node that
-// runs this script. The floor is a program that does the least that any such command must do: it
+// runs this script. The floor is a program that does the least that any such command must do. It
 // opens SQLite, takes and releases one lock by a few statements, spawns `true` and waits for it.
 //
 //   node scripts/startup.mjs            25 rounds, each program once a round

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- redis --before PATH`: this checkout beside another built one, such as the state
- * before a change. Both run the same subjects in alternation. A figure of the two is compared
- * within a pair of runs only, since a shared machine is faster in one minute than in the next.
+ * before a change. Both run the same subjects in alternation. A figure is compared only within a
+ * pair of runs, since a shared machine is faster in one minute than in the next.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

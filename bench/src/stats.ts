@@ -16,8 +16,8 @@ export interface Interval {
 }
 
 /**
- * The 95% confidence interval of the median, from the ranks of the values: the narrowest pair of
- * ranks, alike from both ends, between which the median lies with that probability. It assumes
+ * The 95% confidence interval of the median, from the ranks of the values. It is the narrowest pair
+ * of ranks, alike from both ends, between which the median lies with that probability. It assumes
  * nothing about how the values are distributed. With fewer than six values it is all of them.
  */
 export function medianInterval(values: readonly number[]): Interval {

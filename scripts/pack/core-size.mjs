@@ -2,7 +2,7 @@
  * Measures `import { createLocks } from 'holdfast'` in a bundle, minified and gzipped.
  *
  * A bundler that splits makes one file that the program loads at its start, and files that it loads
- * with the first rare call: `start` counts the former. Without splitting all stand in one file:
+ * with the first rare call. `start` counts the former. Without splitting all stand in one file:
  * `whole` counts that.
  */
 import { basename } from 'node:path'

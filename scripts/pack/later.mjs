@@ -16,8 +16,8 @@ const MARK = 'IMPORT_LATER'
 const [REQUIRES, IMPORTS] = ['chunks/later.js', 'chunks/later.mjs']
 
 /**
- * Returns options of rollup that make two chunks of the rooms lease/ and locks/: `core`, which
- * `createLocks` needs at its start, and `rare`, the code of all rare calls. What the index exports
+ * Returns options of rollup that make two chunks of the rooms lease/ and locks/. `createLocks`
+ * needs `core` at its start, and `rare` has the code of all rare calls. What the index exports
  * stays outside of `rare`: a bundle with `DeadlockError` does not need the rest of it.
  * @param {string} core the module with `createLocks`
  * @param {string} index the entry

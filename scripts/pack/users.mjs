@@ -51,8 +51,8 @@ export async function checkGlobal(folder, tarballs) {
 }
 
 /**
- * Runs the tests of the command line on the packed command: its library stands beside it, where the
- * one of the repository has all in one file.
+ * Runs the tests of the command line on the packed command. Its library stands beside it, while the
+ * repository's command has all in one file.
  */
 export async function checkCommandTests() {
   const HOLDFAST_TEST_BIN = join(BUILD, 'holdfast/bin/holdfast.cjs')

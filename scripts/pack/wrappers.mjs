@@ -4,7 +4,8 @@ import { join, posix } from 'node:path'
 
 /**
  * Each file with exports of an entry has a wrapper of its own. So a bundler takes only the files
- * that it needs a name of: it cannot leave out a CommonJS file that is named in the same wrapper.
+ * from which it needs a name. It cannot leave out a CommonJS file that is named in the same
+ * wrapper.
  * @param {string} target the folder of the package
  * @param {readonly string[]} entries the names of the entries
  * @param {Record<string, import('./bundle.mjs').Origin[]>} exported what each entry exports

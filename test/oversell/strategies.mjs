@@ -13,8 +13,8 @@ const selling = ({ db, sell }, tx) => sell((sql) => db.query(tx, sql, []))
 
 export const STRATEGIES = {
   /**
-   * The lease covers the transaction until its commit. A process that has to wait for the processor
-   * for longer than a lease lasts loses it, and its sale is rolled back: then it sells again. A
+   * The lease covers the transaction until its commit. A process that waits for the processor for
+   * longer than a lease lasts loses the lease, and its sale is rolled back. Then it sells again. A
    * sale that was made after all would be refused as a second order.
    */
   async lease(buyer) {

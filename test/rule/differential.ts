@@ -1,6 +1,6 @@
 /**
- * A rule that runs in a service, against the rule in plain functions: the same random history on
- * both, the same answers and the same state after each step.
+ * Compares a rule that runs in a service with the rule in plain functions. Both run the same random
+ * history, and must have the same answers and the same state after each step.
  */
 import { SeededRandom } from '@holdfast/conformance'
 import {
@@ -291,8 +291,8 @@ async function outcomeOf(call: () => unknown): Promise<unknown> {
 }
 
 /**
- * The plain rule is allowed to hint at the end of a lease that was renewed, so hints need not be
- * equal; nor need the numbers of the queue, which databases draw from one source for all locks.
+ * The plain rule may hint at the end of a lease that was renewed, so hints need not be equal. The
+ * numbers of the queue may differ too, since databases draw them from one source for all locks.
  */
 function withoutHint(outcome: unknown): unknown {
   if (typeof outcome !== 'object' || outcome === null || !('holderRemainingMs' in outcome))

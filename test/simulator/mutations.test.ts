@@ -1,6 +1,6 @@
 /**
  * Breaking any single promise in the real runtime turns a run red, by the very seed or scenario
- * that the documentation names; the real runtime is clean there.
+ * that the documentation names. The real runtime is clean there.
  */
 import {
   catchMutation,

@@ -1,5 +1,5 @@
 /**
- * Lets the process of this test file have what the others leave of the processor: its tests compute
+ * Gives the process of this test file the processor time that the others leave. Its tests compute
  * in virtual time, while the others wait for servers in real time.
  */
 import { setPriority } from 'node:os'

@@ -1,7 +1,7 @@
 /**
- * Gives the tests a temporary folder in memory. Servers wait for the disk at each write, and what a
- * killed process wrote outlives it in memory as well: only the power failure of a machine, which no
- * test has, would show a difference.
+ * Gives the tests a temporary folder in memory. Servers wait for the disk at each write. The writes
+ * of a killed process outlive it in memory as well. Only the power failure of a machine would show
+ * a difference, and no test has one.
  */
 import {
   chmodSync,

@@ -181,8 +181,8 @@ export function raceCount(plan: Plan = planOf()): number {
 }
 
 /**
- * Returns the first seed of tests that draw histories: another one each day, so that ten days of
- * the usual plan cover what one run of the full plan does. `HOLDFAST_FIRST_SEED` repeats a day.
+ * Returns the first seed of tests that draw histories. Each day has another seed, so that ten days
+ * of the usual plan cover one run of the full plan. `HOLDFAST_FIRST_SEED` repeats a day.
  */
 export function firstSeed(seedsPerDay: number): number {
   const chosen = process.env['HOLDFAST_FIRST_SEED']

@@ -1,6 +1,6 @@
 /**
- * A Prisma client without a model. What `prisma generate` writes is a class that is made so, from
- * the runtime; the generator itself wants to download an engine, of which nothing is needed here.
+ * A Prisma client without a model. `prisma generate` writes a class that is made like this one,
+ * from the runtime. The generator itself downloads an engine, which is not needed here.
  */
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaPg } from '@prisma/adapter-pg'

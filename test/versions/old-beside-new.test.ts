@@ -1,7 +1,7 @@
 /**
- * Processes of the previous version beside those of this one, on every store: they exclude each
- * other, or the old one refuses with a typed error. The memory store has no part in it, since it
- * serves one process.
+ * Runs processes of the previous version beside those of this one, on every store. They exclude
+ * each other, or the old one refuses with a typed error. The memory store has no part in it, since
+ * it serves one process.
  */
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

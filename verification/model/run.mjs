@@ -2,8 +2,8 @@
  * `npm run model -- [variant …]`: explores each variant of the model, and compares what spin finds
  * with what is expected.
  *
- * Ends with 0 when all verdicts are as expected, 1 when one is not, 64 for a variant that there is
- * not, and 69 when spin or the compiler that it needs is not installed.
+ * Ends with 0 when all verdicts are as expected, and with 1 when one is not. It ends with 64 for an
+ * unknown variant, and with 69 when spin or its compiler is not installed.
  */
 import { assertTools, explore, MissingTool } from './spin.mjs'
 import { VARIANTS } from './variants.mjs'

@@ -1,6 +1,6 @@
 /**
  * Holdfast and what stands beside it behind one small interface, each over a pool of the same size.
- * `statements` are the store's own, sent by hand; `row` is a lease row as people write it; `naive`
+ * `statements` are the store's own, sent by hand. `row` is a lease row as people write it. `naive`
  * is that row with every waiter retrying at each release.
  */
 import type { Locker } from '../locker.js'

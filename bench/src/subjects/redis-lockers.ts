@@ -1,6 +1,6 @@
 /**
  * Holdfast and its peers behind one small face, all over ioredis 5 on the same server. The peers
- * retry every 5 ms, which is in their favour; `…-defaults` leaves them as they come, and `…-queued`
+ * retry every 5 ms, which is in their favour. `…-defaults` leaves their defaults, and `…-queued`
  * puts a local queue in front of them.
  */
 import { LockFactory } from '@verrou/core'

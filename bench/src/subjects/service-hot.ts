@@ -2,8 +2,8 @@
  * One hot lock on etcd or ZooKeeper: `service-hot.js STORE ADDRESS fifo|cohort PROCESSES` starts
  * processes of sixteen loops.
  *
- * A hand-off is the time from the call of release to the grant of the next token, in any
- * process: all of them read the machine's one monotonic clock.
+ * A hand-off is the time from the call of release to the grant of the next token, in any process.
+ * All processes read the machine's one monotonic clock.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,8 +1,8 @@
 /**
  * Time and randomness under the control of a test.
  *
- * Time moves only through `advance`: it fires the timers that are due, in order, and lets all
- * promise callbacks of one timer run before the next timer fires. The same seed gives the same run.
+ * Time moves only through `advance`, which fires the timers that are due, in order. All promise
+ * callbacks of one timer run before the next timer fires. The same seed gives the same run.
  */
 import type { Clock, Random, Timer } from 'holdfast'
 

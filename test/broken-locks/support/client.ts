@@ -1,6 +1,6 @@
 /**
- * One process: a clock of its own, a connection whose messages a test can drop, hold back or
- * double, and a life that a test can stop and end. Without faults every message arrives at once.
+ * One process with a clock of its own. A test can drop, delay or double the messages of its
+ * connection, and can stop or end the process. Without faults every message arrives at once.
  */
 import {
   type Control,

@@ -21,8 +21,8 @@ export function blocksOf(page: string, languages: readonly string[]): Block[] {
 const IMPORT = /^import (?:\{ ([^}]+) \}|[^{]+?) from '([^']+)'\n/gm
 
 /**
- * Returns one program of all blocks. A later block sees what an earlier one declares and may
- * declare the same name again, as a reader who goes down the page understands it.
+ * Returns one program of all blocks. A later block sees the declarations of earlier ones, and may
+ * declare the same name again. A reader who goes down the page understands it like that.
  */
 export function programOf(blocks: readonly Block[], end = ''): string {
   const bodies = blocks.map(({ code }) => code.replaceAll(IMPORT, '').trim())

@@ -2,8 +2,8 @@
  * The contract between a broken lock and its harness: what the lock gets from its surroundings, and
  * what it offers to its tests.
  *
- * Everything comes in from outside, time and randomness included, so that one and the same lock
- * runs in virtual time over a modelled Redis, and against a real server.
+ * Everything comes in from outside, time and randomness included. So the same lock runs in virtual
+ * time over a modelled Redis, and against a real server.
  */
 import type { Clock, Random } from 'holdfast'
 import type { HistoryNote } from '@holdfast/conformance'

@@ -68,7 +68,7 @@ export function cutOff(one: Home, others: readonly Home[]): () => void {
 }
 
 /**
- * Nothing goes between these two groups any more, and only one of them learns of it: its
+ * No message goes between these two groups any more, and only one group learns of it. Its
  * connections to the other are reset, and new ones are refused. Those of the other stay open and
  * hear nothing. Gives what undoes it.
  */

@@ -8,9 +8,9 @@ const FIRST_PORT = 10_240
 const FEWEST_PORTS = 2000
 
 /**
- * Free ports on 127.0.0.1: all looked up together, so that they differ. They lie
- * below those that the system gives to connections, one of which could otherwise take the port
- * before the server does, or while it is restarted.
+ * Free ports on 127.0.0.1: all looked up together, so that they differ. They lie below the ports
+ * that the system gives to connections. One of those could otherwise take the port before the
+ * server does, or while it is restarted.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const endPort = firstOfConnections()

@@ -16,7 +16,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 // Everything was closed by now. Left to end by itself, Node 20 sometimes spins forever while it
-// cleans up: a connection that was reset while it was being shut down is never quite closed
+// cleans up. A connection that was reset while it was being shut down is never quite closed
 // (node::Environment::CleanupHandles).
 process.exit(await main(process.argv.slice(2)))
 

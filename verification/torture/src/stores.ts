@@ -21,9 +21,9 @@ export interface StoreShape {
   /** How many servers there are. */
   readonly servers: number
   /**
-   * How long a waiter may wait after everything was healed, in milliseconds: the lease of a dead
-   * holder, the heartbeats of dead waiters, the re-attempt floor, a round trip and a hand-off, and
-   * what the service itself needs to come back.
+   * How long a waiter may wait after everything was healed, in milliseconds. It includes the lease
+   * of a dead holder, the heartbeats of dead waiters, the re-attempt floor, a round trip and a
+   * hand-off. It also includes the time in which the service itself comes back.
    */
   readonly boundMs: number
   /** Leases have fencing tokens. */

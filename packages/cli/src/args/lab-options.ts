@@ -1,5 +1,5 @@
 /**
- * The options of `holdfast lab`. They stand here, and not in the package of the lab, so that help,
+ * The options of `holdfast lab`. They stand here and not in the package of the lab. So help,
  * completion and the man page have them where the lab is not installed.
  */
 import { OUTPUT_OPTIONS } from './common.js'

@@ -15,8 +15,8 @@ const MESSAGE_MS = 3000
 
 /**
  * @param messageMs the longest time that a message from the server may take
- * @throws what the store throws for the first operation that this user may not do; a CliError when
- * no message arrives, which no reply of the server reports
+ * @throws what the error of the store for the first operation that this user may not do. A CliError
+ * when no message arrives, which no reply of the server reports
  */
 export async function exerciseRights(store: Store, messageMs = MESSAGE_MS): Promise<void> {
   const lock = `holdfast-doctor:${randomUUID()}`

@@ -1,6 +1,6 @@
 /**
  * Plain tables: columns padded to their widest cell, no lines drawn. In a pipe a table is as wide
- * as its cells. In a terminal it fits the width: labels are shortened, columns are left out, and a
+ * as its cells. In a terminal it fits the width: labels are shortened, and columns are left out. A
  * name that is too long has a line of its own, so that it can be copied whole.
  */
 import type { Paint, Style } from './terminal.js'

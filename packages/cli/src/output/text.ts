@@ -25,9 +25,9 @@ export function shorten(text: string, length: number): string {
 
 /**
  * Hides user names and passwords in every URL of a text, and secrets in query strings. Free text
- * does not mark the end of a URL, so this hides too much rather than too little: all before the
- * last "@" up to a blank, also after a scheme whose slashes are missing. `shownUrl` does this
- * better for a text that is a URL.
+ * does not mark the end of a URL, so this hides too much rather than too little. It hides all
+ * before the last "@" up to a blank, also after a scheme whose slashes are missing. `shownUrl` does
+ * this better for a text that is a URL.
  */
 export function redact(text: string): string {
   return text

@@ -7,7 +7,7 @@ import type { Termination } from '../supervise/termination.js'
 import type { RunSettings } from './settings.js'
 
 /**
- * Ends the processes that a killed command has left behind: the kernel's out-of-memory killer ends
+ * Ends the processes that a killed command has left behind. The kernel's out-of-memory killer ends
  * one process of a job, and the others would work beside the next holder. A command that ends by
  * itself may leave a daemon behind, which this leaves alone; `--until-group-ends` waits for it.
  *

@@ -148,9 +148,9 @@ type Target =
   | { readonly kind: 'descriptor'; readonly fd: number }
 
 /**
- * A link is never followed, since another user may have made it in a folder that all may write to:
- * the new file replaces the link, not what it names. The names of descriptors are links too, and
- * are written to directly.
+ * A link is never followed, since another user may have made it in a folder that all may write to.
+ * The new file replaces the link, and not the target of the link. The names of descriptors are
+ * links too, and are written to directly.
  */
 function targetOf(file: string): Target {
   const fd = descriptorOf(file)

@@ -5,8 +5,8 @@
  * The library finds deadlocks through notes on the leases under which a caller waits. The leases
  * here belong to the wrappers around this process. Nothing leads from here to a wrapper: it may be
  * another user's, or outside of this container. So this process notes its wait on their claims
- * itself. A renewal by a wrapper takes the note away, so each round of the search writes it again;
- * and the note goes by itself when this process is killed.
+ * itself. A renewal by a wrapper removes the note, so each round of the search writes it again. The
+ * note goes by itself when this process is killed.
  */
 import type { LockInfo, Renewal, WaitNote } from 'holdfast/store'
 import { type Locks } from 'holdfast'

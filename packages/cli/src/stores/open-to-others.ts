@@ -4,9 +4,9 @@ import { dirname, isAbsolute, join, parse, sep } from 'node:path'
 import { userInfo } from 'node:os'
 
 /**
- * Returns the first path, from this one up to the root, to which another user than the caller and
- * root may write; undefined when there is none. A sticky folder such as /tmp counts: Node would
- * find packages there that the others lack.
+ * Returns the first path, from this one up to the root, to which a user other than the caller and
+ * root may write. It returns undefined when there is none. A sticky folder such as /tmp counts:
+ * Node would find packages there that the others lack.
  */
 export function openToOthers(path: string): string | undefined {
   const uid = process.geteuid?.()

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 /**
- * Also where stdin is a pipe or a file: a command that asks for a password opens /dev/tty, which a
- * session of its own does not have.
+ * Returns whether this process has a terminal, also where stdin is a pipe or a file. A command that
+ * asks for a password opens /dev/tty, which a session of its own does not have.
  */
 export function isAtTerminal(): boolean {
   return isatty(0) || isInForeground()

@@ -6,11 +6,12 @@
  * start a group of its own.
  *
  * With a terminal the command must stay in the foreground group, or Ctrl-C, Ctrl-Z and password
- * prompts would not work. That group also has the wrapper and the rest of the pipeline, so there
- * the target is the descendants, and the processes of the terminal's session that have the claim
- * of this run in their environment: a process whose parent ended descends from init alone. A
- * foreground group of its own (`set -m`) would stop a pager behind the command (SIGTTIN), and with
- * `stty tostop` any writer to the terminal; and a script around would go on after Ctrl-C.
+ * prompts would not work. That group also has the wrapper and the rest of the pipeline. So there
+ * the target is the descendants of the command. It also includes the processes of the terminal's
+ * session that have the claim of this run in their environment. A process whose parent ended
+ * descends from init alone. A foreground group of its own (`set -m`) would stop a pager behind the
+ * command (SIGTTIN), and with `stty tostop` any writer to the terminal. A script around the command
+ * would also continue after Ctrl-C.
  */
 import {
   familyOf,

@@ -1,9 +1,9 @@
 /**
  * The wrapper's side of the guardian. bin/guardian.sh describes its work.
  *
- * The order closes the race between starting and guarding: the guardian starts, the command starts
- * behind its gate, the guardian learns its id, the gate opens. The pipe's write end is
- * close-on-exec, so no other process inherits it, and the pipe ends with this process.
+ * The order closes the race between starting and guarding. The guardian starts, then the command
+ * starts behind its gate. The guardian learns the command's id, and the gate opens. The pipe's
+ * write end is close-on-exec, so no other process inherits it, and the pipe ends with this process.
  */
 import { existsSync } from 'node:fs'
 import { spawn, type ChildProcess } from 'node:child_process'

@@ -2,9 +2,9 @@
  * Distinguishes a signal of the keyboard from one that was sent to this process alone.
  *
  * In a terminal the kernel gives SIGINT and SIGQUIT to the whole foreground group, so the command
- * has them already; one sent by `kill` reaches this process only. Node does not say where a signal
- * came from. So a separate process stands in the group and handles no signal: a signal that ends it
- * came to the group.
+ * has them already. A signal that was sent by `kill` reaches this process only. Node does not say
+ * where a signal came from. So a separate process stands in the group and handles no signal: a
+ * signal that ends it came to the group.
  */
 import { spawn } from 'node:child_process'
 import { settlesWithin } from '../../../holdfast/dist/clock/settles-within.js'

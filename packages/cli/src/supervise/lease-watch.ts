@@ -123,8 +123,9 @@ export class LeaseWatch {
 
   /**
    * Asks the store once, and looks again with its answer. Either this process was stopped for long,
-   * or the lease is neither held nor lost: its clocks disagree, because the machine slept or its
-   * time was set. Only the store knows; a set clock alone must not end the command.
+   * or the lease is neither held nor lost. In the second case its clocks disagree, because the
+   * machine slept or its time was set. Only the store knows; a set clock alone must not end the
+   * command.
    */
   #ask(limitMs: number): Promise<void> {
     const { lease } = this.#options

@@ -1,6 +1,6 @@
 /**
  * The process group that a claim records. After a SIGKILL of this process the next holder waits
- * until that group is gone, or for the TTL, so that no orphan runs beside it.
+ * until that group is gone, or for the TTL. So no orphan runs beside the next holder.
  */
 import { lookUp } from './processes.js'
 

@@ -1,10 +1,10 @@
 /**
  * Carries an environment through a shell unchanged.
  *
- * A shell changes its environment: dash drops variables with names such as `spring.port`, resets
- * its own (IFS), refuses to start with a strange OPTIND, and adds PWD. The command must see what it
- * would see without Holdfast, so those variables travel under plain names and `env` restores them
- * right before the command.
+ * A shell changes its environment. For example, dash drops variables with names such as
+ * `spring.port`, resets its own (IFS), refuses to start with a strange OPTIND, and adds PWD. The
+ * command must see what it would see without Holdfast, so those variables travel under plain names
+ * and `env` restores them right before the command.
  */
 import { existsSync } from 'node:fs'
 

@@ -3,10 +3,10 @@
  * (a cap, then a loss): the first one names the outcome, and the earliest SIGKILL counts.
  *
  * The command may end at once and leave a child that ignores SIGTERM or cleans up for a while, as a
- * shell does. So the processes that exist at a SIGTERM, Holdfast's own or one passed on, are
- * remembered, and `settled` waits for all of them: they work under the lock. When Holdfast ends the
- * job, processes that start after SIGTERM must end as well; nothing else reaches them once the
- * command is gone.
+ * shell does. So this remembers the processes that exist at a SIGTERM, Holdfast's own or one passed
+ * on. `settled` waits for all of them, since they work under the lock. When Holdfast ends the job,
+ * processes that start after SIGTERM must end as well; nothing else reaches them once the command
+ * is gone.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from './job.js'

@@ -7,8 +7,8 @@ import { Program } from '../support/program.js'
 
 const STDOUT = new URL('../../dist/output/streams.js', import.meta.url).href
 
-// Node keeps what it last found out of any file, and takes no link of a folder that it knows for
-// one while that was a pipe.
+// Node keeps the result of its last `stat`, of any file. While that file was a pipe, `realpathSync`
+// resolves no link below a folder that it knows.
 it('a module that is a link is found where it is, also when the output goes to a pipe', async () => {
   const box = new Box()
   mkdirSync(box.file('node_modules'))

@@ -49,8 +49,8 @@ export function stateOf(pid: number): string {
 /**
  * A shell with a child that runs forever, so that there is a grandchild; both carry the mark in
  * their command lines. The child is no background job, since shells let those ignore SIGINT and
- * SIGQUIT. In a terminal it is to ignore hang-ups: the one that follows the end of the session's
- * leader would hide what the wrapper forgot to end.
+ * SIGQUIT. In a terminal it is to ignore hang-ups. The hang-up after the end of the session's
+ * leader would hide the processes that the wrapper forgot to end.
  */
 export function family(mark: string, ignored?: 'HUP'): string[] {
   const trap = ignored === undefined ? '' : `trap "" ${ignored}; `

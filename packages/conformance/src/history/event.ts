@@ -1,9 +1,9 @@
 /**
  * One event of a history: a request of a client, an answer to it, or what the server itself held.
  *
- * A client is one actor that does one thing at a time with a lock, so its events come in pairs:
- * `invoke`, then `ok`, `fail` (certainly not done) or `info` (in doubt). The table marks events
- * that come alone:
+ * A client is one actor that does one thing at a time with a lock, so its events come in pairs. A
+ * pair is `invoke`, then `ok`, `fail` (certainly not done) or `info` (in doubt). The table marks
+ * events that come alone:
  *
  * | f         | type                | meaning                                                       | needs                |
  * | --------- | ------------------- | ------------------------------------------------------------- | -------------------- |

@@ -1,6 +1,6 @@
 /**
  * Races of two verbs on one lock. The verbs run one after the other in both orders, and then beside
- * each other: that must come to what one of the two orders came to on the same store.
+ * each other. The third result must equal that of one of the two orders on the same store.
  */
 import assert from 'node:assert/strict'
 import { isLockError } from 'holdfast'

@@ -1,6 +1,6 @@
 /**
- * A client and the follower that it is connected to are lost together, right after a renewal and a
- * grant, and before the follower has reported them to the leader.
+ * A client and its follower are lost together, right after a renewal and a grant. The follower has
+ * not yet reported them to the leader.
  */
 import { expect, test } from 'vitest'
 import type { Claim, Store } from 'holdfast/store'

@@ -62,8 +62,8 @@ const LOCK_ROW = 'shop'
 const RETRY_MS = 20
 
 /**
- * A row with a unique key is the lock: who could insert it holds it, and deletes it in the end, if
- * it lives so long.
+ * A row with a unique key is the lock. The client that inserted the row holds the lock, and deletes
+ * the row at the end if it still lives.
  */
 export const uniqueRow: Strategy = {
   id: 'unique-row',

@@ -1,10 +1,10 @@
 /**
- * Striped inventory: the stock lies in segments, each under a lock of its own, so that buyers of
+ * Striped inventory: the stock lies in segments, each under a lock of its own. So buyers of
  * different segments do not wait for each other.
  *
- * The rule for a segment that has run dry: lock it together with the fullest one, both at once and
- * in the order of their names, and bring over half of what is there. Stock moves only in such
- * transactions, so that a sum of zero over all segments, read in one statement, means that
+ * A buyer that finds a segment empty locks it together with the fullest one, both at once and in
+ * the order of their names. It then moves half of the fullest one's stock over. Stock moves only in
+ * such transactions, so that a sum of zero over all segments, read in one statement, means that
  * everything is sold.
  */
 import type { Lease } from 'holdfast'

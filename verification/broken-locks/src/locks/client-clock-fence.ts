@@ -2,7 +2,7 @@
  * A fencing token from the client's own clock.
  *
  * The trap: clocks differ, and jump. The damage: a client whose clock is behind gets a smaller
- * token than its predecessor, so the fence refuses the rightful holder and lets the stale one in.
+ * token than its predecessor. So the fence refuses the rightful holder and lets the stale one in.
  * The token must come from the store.
  */
 import { attemptWithToken, mutant } from './mutant.js'

@@ -2,9 +2,9 @@
  * The good lock: the known-good subject, small but with every layer that a lease lock on one Redis
  * needs.
  *
- * It still is a lock on one Redis: a server that forgets, or whose clock jumps, can let two holders
- * in, and then only the fencing token distinguishes them. Nor does it notice that the machine
- * slept, while the monotonic clock stood still.
+ * It still is a lock on one Redis. A server that forgets, or whose clock jumps, can let two holders
+ * in. Then only the fencing token distinguishes them. Nor does it notice that the machine slept,
+ * while the monotonic clock stood still.
  */
 import type { Clock } from 'holdfast'
 import { jittered, type Moment } from '../ask.js'

@@ -2,8 +2,8 @@
  * A renewal that does not ask whose lock it renews: a plain PEXPIRE.
  *
  * The trap: any lock under that name will do. The damage: a holder that lost its lock keeps its
- * successor's alive, learns that all is well, and both believe for as long as they like. The owner
- * must be compared in the renewal's script.
+ * successor's alive, and learns that all is well. Both believe that they hold it, for as long as
+ * they like. The owner must be compared in the renewal's script.
  */
 import { mutant, NO_DEADLINE } from './mutant.js'
 

@@ -1,11 +1,11 @@
 /**
  * V6: a hash with the owner's hold count, and a watchdog: what Redisson does.
  *
- * The first trap: entering is counted, not named. The damage: a request that arrives twice, because
- * its answer got lost or a connection was replaced, counts twice, and one release does not free the
- * lock. An id for each attempt cures it. The second trap: no deadline and no fencing token. The
- * damage: a holder that was paused past its TTL, or whose lock a failover lost, works on beside the
- * next one, and nothing stops its writes. A deadline and a fence cure it (the good lock).
+ * The first trap: entering is counted, not named. The damage: a request that arrives twice counts
+ * twice, because its answer got lost or a connection was replaced. One release then does not free
+ * the lock. An id for each attempt cures it. The second trap: no deadline and no fencing token. The
+ * damage: a holder that was paused past its TTL, or whose lock a failover lost, works beside the
+ * next one. Nothing stops its writes. A deadline and a fence cure it (the good lock).
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'

@@ -1,9 +1,9 @@
 /**
  * The scripts of the good lock.
  *
- * The lock is a string, its value the claim's id. A counter beside it gives the fencing tokens, and
- * a tombstone remembers a claim that was given up, with what the release found: so both an attempt
- * and a release may arrive twice, or late.
+ * The lock is a string, its value the claim's id. A counter beside it gives the fencing tokens. A
+ * tombstone remembers a withdrawn claim, with the answer of its release. So both an attempt and a
+ * release may arrive twice, or late.
  */
 import type { Script } from '../redis-connection.js'
 import { nextToken, NEXT_TOKEN_LUA } from './token.js'

@@ -75,8 +75,8 @@ export class Waits {
   }
 
   /**
-   * Returns the time of an instant at which each holder of the cycle waited for the lock of the
-   * next one, and none of them could go on. Undefined when there was none.
+   * Returns a time at which each holder of the cycle waited for the lock of the next one, and none
+   * of them could continue. Undefined when there was none.
    */
   instantOf({ cycle }: DeadlockError): number | undefined {
     const steps = cycle.map(({ claimId, waitsFor }) =>

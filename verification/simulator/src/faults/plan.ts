@@ -1,6 +1,6 @@
 /**
- * Draws what goes wrong in a run: a list that is made from the seed before the run, so that it can
- * be read and cut down.
+ * Draws the faults of a run. The list is made from the seed before the run, so that it can be read
+ * and shortened.
  */
 import type { Dice } from '@holdfast/workload'
 import type { Fault, FaultKind } from './fault.js'

@@ -1,5 +1,5 @@
 /**
- * What is promised under the faults of a case. A run is judged by this alone: no lock over a server
+ * What is promised under the faults of a case. A run is judged by this alone. No lock over a server
  * that forgets or whose clock jumps can promise exclusion, and the guarantees of Holdfast name
  * both.
  */

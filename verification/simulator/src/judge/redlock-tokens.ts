@@ -1,5 +1,5 @@
 /**
- * The promise for the tokens of Redlock, for each two leases A and B of one lock: as long as B's
+ * The promise for the tokens of Redlock, for each two leases A and B of one lock. As long as B's
  * majority contains a server that sealed A's token and kept it, B's token is another one. If A's
  * acquire returned before B's began, and the server had sealed before it voted for B, B's token is
  * larger.

@@ -1,7 +1,7 @@
 /**
- * A client library as ioredis is one: a connection that is made again when it breaks, a queue for
- * what is asked meanwhile, and commands without an answer that are sent again over the next
- * connection. What had been on its way over the old one may still arrive, before that or after.
+ * A client library like ioredis. It makes a broken connection again, and queues commands meanwhile.
+ * Commands without an answer are sent again over the next connection. What had been on its way over
+ * the old one may still arrive, before that or after.
  */
 import type { IoRedisClient } from 'holdfast/redis'
 import type { Dice } from '@holdfast/workload'

@@ -1,6 +1,6 @@
 /**
- * The modelled Redis: connections, scripts that have to be known, channels that reach those clients
- * that listen now, a wall clock, and the grant rule instead of the scripts. What the scripts decide
+ * The modelled Redis: connections, scripts that have to be known, channels to the clients that
+ * listen now, and a wall clock. The grant rule runs instead of the scripts. What the scripts decide
  * is compared with that rule elsewhere, step by step; here it is the real client side that is
  * tried.
  */

@@ -1,6 +1,6 @@
 /**
- * The machine of a server: what arrives is handled in the order in which it arrives, unless the
- * server is stopped, when it waits, or down, when it is refused.
+ * The machine of a server. It handles messages in the order in which they arrive. A stopped server
+ * lets them wait, and a server that is down refuses them.
  */
 import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'

@@ -1,5 +1,5 @@
 /**
- * A store as a process sees it: every verb is a message to the server and a message back, either of
+ * A store as a process sees it. Every verb is a message to the server and a message back, either of
  * which may be late, lost or doubled. After a while without an answer the outcome counts as
  * unknown.
  */

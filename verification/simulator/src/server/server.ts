@@ -1,6 +1,6 @@
 /**
- * The server of a store: it runs a real one, whose verbs are the atomic steps of the service, and
- * pushes wake-ups to those that subscribed.
+ * The server of a store. It runs a real store, whose verbs are the atomic steps of the service, and
+ * pushes wake-ups to subscribers.
  */
 import type { Claim, Store } from 'holdfast/store'
 import type { Agenda } from '../world/agenda.js'

@@ -45,7 +45,7 @@ export class Claimants {
 
   /**
    * A claim is about to take the place of another one. The library loads the code for that after
-   * the call, so the request leaves in a later tick, but before the next event of the world.
+   * the call. So the request leaves in a later tick, but before the next event of the world.
    */
   adopts(lock: string, claimId: string): void {
     const asker = this.#latest.get(lock)

@@ -1,9 +1,9 @@
 /**
- * The network between one process and the server: a few connections, each of which keeps its order,
- * none of which keeps the order of the others.
+ * The network between one process and the server. It has a few connections. Each keeps its own
+ * order, and none keeps the order of the others.
  *
- * What is lost on the way is lost: a real connection would resend until it breaks, and what the
- * sender then knows is the same, namely nothing.
+ * A message that is lost on the way stays lost. A real connection would resend until it breaks, and
+ * the sender would then know as much, namely nothing.
  */
 import type { Agenda } from './agenda.js'
 import type { Dice } from '@holdfast/workload'
@@ -82,8 +82,8 @@ export class Link {
   }
 
   /**
-   * Likewise, of a client library that sends again what had no answer when its connection broke: a
-   * message that comes twice is late the first time, and its connection breaks.
+   * Sends a request of a client library that resends unanswered commands after its connection
+   * broke. A message that comes twice is late the first time, and its connection breaks.
    */
   requestOnce(lane: number, arrive: () => void): boolean {
     if (this.#dice.chance(this.conditions.loseRequest)) return false

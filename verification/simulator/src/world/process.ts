@@ -2,8 +2,9 @@
  * A process of the modelled world: an event loop that can be stopped, put to sleep with its
  * machine, and killed.
  *
- * What falls due while it is stopped waits: on waking the timers come first and then the messages,
- * one after the other, as Node's event loop has it, all with the clock far ahead of where it was.
+ * Timers and messages that fall due while it is stopped wait. On waking the timers come first and
+ * then the messages, one after the other, as in Node's event loop. The clock is then far ahead of
+ * its last reading.
  */
 import type { Clock, Timer } from 'holdfast'
 import type { Agenda } from './agenda.js'

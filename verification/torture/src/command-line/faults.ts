@@ -77,8 +77,8 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
 }
 
 /**
- * Resolves when the commands that the fault meets are at work, and will be for longer than a lease:
- * a command that ends sooner has no lease to lose. Resolves without one after a while.
+ * Resolves when the commands that the fault meets are at work, and will be for longer than a lease.
+ * A command that ends sooner has no lease to lose. Resolves without one after a while.
  */
 export async function meetHolders(
   { client }: Fault,

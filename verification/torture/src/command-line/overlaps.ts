@@ -1,7 +1,7 @@
 /**
- * Two commands at work at once. Each overlap needs a cause of its own that the documentation names:
- * a fault that was done to one of these two runs, or a server that forgot. Everything else is a
- * violation.
+ * Two commands at work at once. Each overlap needs a cause of its own that the documentation names.
+ * That is a fault that was done to one of these two runs, or a server that forgot. Everything else
+ * is a violation.
  */
 import { FAULTS, isFaultKind } from '../faults/catalogue.js'
 import { PROMISES } from '../promised.js'

@@ -1,6 +1,6 @@
 /**
- * What is known of the runs of the command line: what each was asked to do, what was done to it,
- * and what the witness wrote.
+ * The facts about the runs of the command line: the order to each run, its faults, and the notes of
+ * the witness.
  */
 
 /** Each has a kind of its own. */

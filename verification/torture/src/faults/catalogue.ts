@@ -195,8 +195,8 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
     0,
   ],
   kill: (dice) => [dice.between(50, 800), 0],
-  // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more:
-  // between the two, only what dead holders left in these is there.
+  // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more.
+  // Between the two, only the leftovers of dead holders in the helper keys are there.
   abandon: (dice, ttlMs) => [dice.between(1.5, 3) * ttlMs, 60_000 + dice.between(0.2, 0.9) * ttlMs],
   latency: (dice, ttlMs) => [dice.between(300, 2000), dice.between(0.02, 0.33) * ttlMs],
   'drop-replies': (dice, ttlMs) => [dice.between(50, 1.1 * ttlMs), 0],

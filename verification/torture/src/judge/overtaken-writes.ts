@@ -1,6 +1,6 @@
 /**
  * A resource that checks tokens accepts no write of a lease after a write of a later one, also
- * where two held at once: after a write of B no write of A is accepted if A's acquire returned
+ * where two held at once. After a write of B no write of A is accepted if A's acquire returned
  * before B's began. The judge looks at the leases alone, and not at their tokens.
  */
 import type { HistoryEvent, Hold } from '@holdfast/conformance'

@@ -1,7 +1,7 @@
 /**
- * A lease that the server has lost is never renewed: its holder learns it at its next renewal, so
- * that two holders believe at once for no longer than until then. This is what is left of exclusion
- * when a server forgets.
+ * A lease that the server has lost is never renewed. Its holder learns of the loss at its next
+ * renewal, so two holders believe at once only until then. This is what is left of exclusion when a
+ * server forgets.
  */
 import type { HistoryEvent, Hold } from '@holdfast/conformance'
 import type { Loss } from '../run/chronicle.js'

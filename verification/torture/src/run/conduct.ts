@@ -1,7 +1,7 @@
 /**
- * One run of the library: starts the private service and the clients, lets the faults happen, heals
- * everything, lets every waiter be served, closes the clients, and returns what was seen. In any
- * case nothing is left running and no file stays.
+ * One run of the library. It starts the private service and the clients, and lets the faults
+ * happen. Then it heals everything, lets every waiter be served, closes the clients, and returns
+ * its record. In any case nothing is left running and no file stays.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

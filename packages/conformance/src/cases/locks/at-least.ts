@@ -22,7 +22,7 @@ async function assertTaken({ time }: Context, mutex: Mutex, freeAtMs: number): P
 
 /**
  * Waits until the lock is free, and fails when that is before or long after `freeAtMs`. The time
- * counts from the grant in the store, and the answer with it may be late: the caller knows only
+ * counts from the grant in the store, and the answer with it may be late. The caller knows only
  * that the grant came after its request.
  */
 async function assertFreeAt(context: Context, freeAtMs: number): Promise<void> {

@@ -4,7 +4,7 @@
  *
  * Sort and sweep: the holds in the order in which they begin, and the ends of the current holds in
  * a heap. The weight grows only where a hold begins, so only beginnings are checked. For holds with
- * a beginning and an end this is exact: a history passes if and only if an exhaustive search finds
+ * a beginning and an end this is exact. A history passes if and only if an exhaustive search finds
  * an order of grants and releases that explains it.
  */
 import { byKey, describe, type Hold } from '../hold.js'

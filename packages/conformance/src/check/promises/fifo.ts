@@ -3,11 +3,11 @@
  *
  * An overtake of a waiter is a hold that was requested after the store acknowledged the waiter, and
  * granted before it. A strict queue has none, also with local hand-offs. With cohorts each process
- * may overtake a waiter by one row of hand-offs: the process was first in the queue when the waiter
+ * may overtake a waiter by one row of hand-offs. The process was first in the queue when the waiter
  * came, and queues behind it after the row.
  *
  * Only waits with an `enqueued` event are checked. Two claims that fit beside each other may be
- * reported in any order, so their tokens decide which was first; without tokens such a pair is
+ * reported in any order, so their tokens decide which was first. Without tokens such a pair is
  * ignored.
  */
 import { byKey, describe, indexAfter, type Hold, type Wait } from '../hold.js'

@@ -1,7 +1,7 @@
 /**
- * `held` is true only while the lease lasts: not at or after the latest known deadline, not after
- * the release, and not after a reported loss. So a holder that wakes from a pause learns of the
- * loss when it first reads `held`.
+ * `held` is true only while the lease lasts. It is false from the latest known deadline on, after
+ * the release, and after a reported loss. So a holder that wakes from a pause learns of the loss
+ * when it first reads `held`.
  *
  * The history must contain every renewal that succeeded: without one of them a lease that lasts
  * seems to have ended.

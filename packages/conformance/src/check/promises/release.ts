@@ -4,7 +4,7 @@
  *
  * With the server's truth in the history this is exact: the server's hold must not have ended
  * before the request was sent. It must have ended by the answer, unless the lease can have been
- * handed on. Without the server's truth other holders are the evidence: a holder that was granted
+ * handed on. Without the server's truth other holders are the evidence. A holder that was granted
  * before the release, and cannot hold beside this lease, shows that the lease had ended.
  */
 import type { HistoryEvent } from '../../history/index.js'
@@ -60,7 +60,7 @@ function lieAgainst(
 
 /**
  * Finds the tenure that a release ends where the server forgot the grant and granted the same claim
- * again: a release names the claim and not the token. It does not count for a lease that shares
+ * again. A release names the claim and not the token. It does not count for a lease that shares
  * nothing, if another claim had the lock in between: the lease was lost then.
  */
 function grantedAgain(last: Tenure, hold: Released, truth: Truth): Tenure | undefined {

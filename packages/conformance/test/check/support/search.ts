@@ -1,6 +1,6 @@
 /**
- * An exhaustive search for an order of grants and releases that explains a history, after Wing and
- * Gong, "Testing and verifying concurrent objects" (1993): each operation takes effect at one
+ * An exhaustive search for an order of grants and releases that explains a history. It follows Wing
+ * and Gong, "Testing and verifying concurrent objects" (1993): each operation takes effect at one
  * moment between its request and its answer.
  *
  * The set of operations that took effect determines the state of the lock, so each set is searched

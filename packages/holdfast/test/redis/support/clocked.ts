@@ -27,8 +27,8 @@ export interface ScriptEdit {
 }
 
 /**
- * Wraps a client so that scripts read the time from a key. Nothing else is changed in them, except
- * the edits of a mutation: the test fails if they read it in any other way than it knows.
+ * Wraps a client so that scripts read the time from a key. Only the edits of a mutation change them
+ * further. The test fails if the scripts read the time in any other way than it knows.
  */
 export function clockedClient(
   inner: IoRedisClient,

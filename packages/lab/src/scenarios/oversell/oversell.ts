@@ -39,7 +39,7 @@ const TTL_MS = 1000
 const PATIENCE_MS = 20_000
 const AT_ONCE = 4
 /**
- * How many rushes are begun until the fault of a strategy has come: buyers that buy at the same
+ * How many rushes are begun until the fault of a strategy has come. Buyers that buy at the same
  * moment may take all that is left, and then none of them saw the last item.
  */
 const MOST_TRIES = 5

@@ -1,7 +1,7 @@
 /**
- * A lock that keeps every promise, in virtual time from a seed, and its history: the server's
- * truth, renewals, holders that sleep through their lease, kills, downgrades, hand-offs inside a
- * process, and a fenced counter.
+ * A lock that keeps every promise, in virtual time from a seed, and its history. The history has
+ * the server's truth, renewals, holders that sleep through their lease, kills, downgrades,
+ * hand-offs inside a process, and a fenced counter.
  *
  * It is not a copy of the runtime. It is plain, so that a reader can see that it is right.
  */
