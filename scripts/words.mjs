@@ -1,5 +1,6 @@
 /**
- * Refuses the words that docs/internals/words.md replaces, and prose wider than 100 columns.
+ * Refuses the words that docs/internals/words.md replaces, prose wider than 100 columns, and
+ * sentences of more than 25 words in the comments of source files.
  *
  * `npm run words` checks every tracked source file and page; `npm run words -- PATH…` checks a part.
  * The words and their exceptions are in words.json. An exception names a path, a pattern of the list
@@ -7,8 +8,10 @@
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { commentSentences, countWords } from './comment-sentences.mjs'
 
 const WIDTH = 100
+const MOST_WORDS = 25
 const CHECKED = /\.(ts|mts|cts|mjs|js|lua|sql|pml|sh|md)$/
 const UNCHECKED =
   /(^|\/)(dist|results|node_modules)\/|\.generated\.|^scripts\/words\.|^LICENSE|^docs\/internals\/words\.md$/
@@ -35,6 +38,7 @@ for (const file of files) {
   const text = readFileSync(file, 'utf8')
   checkWords(file, text)
   checkWidth(file, text)
+  checkSentences(file, text)
 }
 if (paths.length === 0) {
   for (const { used, path, pattern } of exceptions) {
@@ -85,6 +89,16 @@ function checkWidth(file, text) {
     if (/oxlint-disable|@ts-|v8 ignore/.test(line)) return
     report(file, index + 1, `${line.length} columns: wrap at ${WIDTH}`)
   })
+}
+
+/** Reports sentences of comments that are too long. */
+function checkSentences(file, text) {
+  for (const sentence of commentSentences(file, text)) {
+    const words = countWords(sentence.text)
+    if (words <= MOST_WORDS) continue
+    const beginning = sentence.text.split(' ').slice(0, 6).join(' ')
+    report(file, sentence.line, `${words} words, at most ${MOST_WORDS}: "${beginning} …"`)
+  }
 }
 
 function report(file, line, what) {
