@@ -13,6 +13,8 @@ export const PLANNED_FAILOVER: Cell = {
 
 export const SENTINELS_RESET: Cell = {
   verdict: 'absent',
+  // Redis 7.0 answers neither PUBLISH nor a PING behind it while writes are paused.
   because:
-    'not driven here: Sentinels break all connections to a server that they replace, as in primary-kill',
+    'not driven here: without a pause of writes a hand-over loses some, and CLIENT PAUSE holds back ' +
+    'what Sentinels publish and ask, so that they replace the server, as in primary-kill',
 }
