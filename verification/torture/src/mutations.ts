@@ -6,6 +6,7 @@ import {
   mutatedCommandLine,
 } from './command-line/mutations.js'
 import type { TortureMutation } from './mutation.js'
+import { REDLOCK_MUTATIONS } from './redlock-mutations.js'
 
 /** Takes the edits of the simulator's mutations of these names. */
 function edits(...names: readonly string[]): Edit[] {
@@ -241,6 +242,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     faults: ['kill'],
     shows: ['exclusion'],
   },
+  ...REDLOCK_MUTATIONS,
   ...COMMAND_LINE_MUTATIONS,
   {
     name: 'keep-alive-anywhere',

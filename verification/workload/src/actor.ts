@@ -62,6 +62,8 @@ export interface Task {
   readonly waitMs: number
   /** The caller aborts the wait after so long. */
   readonly abortMs?: number | undefined
+  /** Of a run: the lock stays taken for so long, also when the work ends sooner. */
+  readonly atLeastMs?: number
   readonly work: (belief: Belief) => Promise<void>
   /** Leaves the lease to others. Resolves to false if it is still here. */
   readonly leave?: ((belief: Belief) => Promise<boolean>) | undefined
@@ -162,11 +164,15 @@ export class Actor {
   }
 
   async #take(task: Task, believe: (lease: Lease) => Belief): Promise<void> {
-    const { how, work, leave, handle = '' } = task
+    const { how, work, leave, atLeastMs, handle = '' } = task
     const { lock, claimed } = task.target
     const options = this.#waitOptions(task)
     const call = <T>(request: () => Promise<T>): Promise<T> =>
       this.environment.call(this.name, claimed.key, request)
+    if (atLeastMs !== undefined) {
+      await this.#takeForAtLeast(task, atLeastMs, believe)
+      return
+    }
     if (how === 'run') {
       await call(() =>
         lock.run(async (lease) => {
@@ -185,6 +191,33 @@ export class Actor {
     const belief = believe(lease)
     await work(belief)
     if (!(await leave?.(belief))) await this.#giveBack(belief)
+  }
+
+  /** Believes in the lock for as long as it is promised to stay taken. */
+  async #takeForAtLeast(
+    task: Task,
+    atLeastMs: number,
+    believe: (lease: Lease) => Belief,
+  ): Promise<void> {
+    const { environment, name } = this
+    const { lock, claimed } = task.target
+    const options = { ...this.#waitOptions(task), atLeastMs }
+    let belief: Belief | undefined
+    let endMs = 0
+    const work = async (lease: Lease): Promise<void> => {
+      belief = believe(lease)
+      endMs = environment.nowMs() + lease.remainingMs - longerThan(atLeastMs)
+      await task.work(belief)
+      belief.isHeld()
+      environment.forget(belief)
+    }
+    try {
+      await environment.call(name, claimed.key, () => lock.run(work, options))
+    } finally {
+      const leftMs = endMs - environment.nowMs()
+      if (leftMs > 0) await environment.sleep(leftMs)
+      if (belief?.isOver === false) belief.release()
+    }
   }
 
   #waitOptions({ waitMs, abortMs }: Task): { waitMs: number; signal?: AbortSignal } {
@@ -255,4 +288,9 @@ export class Actor {
   #note(note: HistoryNote): void {
     this.environment.note(this.name, note)
   }
+}
+
+/** How much longer than `atLeastMs` its fixed lease lasts: see `locks/at-least.ts`. */
+function longerThan(atLeastMs: number): number {
+  return 0.02 * atLeastMs + 1001
 }

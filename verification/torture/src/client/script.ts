@@ -13,6 +13,11 @@ import {
 import type { Traits } from 'holdfast/store'
 import type { Site } from './site.js'
 
+/** A lock that stays taken after the work; its lease is longer by a second. */
+const LASTING = 'lasting'
+const LASTING_SHARE = 0.05
+const LASTING_TTL_MS = 1000
+const [LASTING_MS, LONGEST_LASTING_MS] = [100, 1500]
 const PATIENT_LOCKS = 6
 const PATIENT_SHARE = 0.12
 /** How long an actor waits for a lock that it can do without. */
@@ -38,6 +43,8 @@ export function drawStep(dice: Dice, site: Site, processes: number): Step {
   const isPatient = dice.chance(PATIENT_SHARE)
   const number = dice.whole(0, PATIENT_LOCKS - 1)
   const thinkMs = drawn.thinkMs / 8
+  const isLasting = traits.adopt && traits.kinds.includes('mutex') && dice.chance(LASTING_SHARE)
+  if (isLasting) return { thinkMs, act: lastingVisit(dice, site) }
   if (isPatient) return { thinkMs, act: patientVisit(dice, site, `patient-${number}`) }
   // Long work under most leases would leave few of them.
   const long = drawn.workMs > 300 && dice.chance(0.7)
@@ -77,6 +84,19 @@ function patientVisit(dice: Dice, site: Site, lock: string): Step['act'] {
       target: site.patient(lock),
       how,
       waitMs: PATIENT_WAIT_MS,
+      work: (belief) => actor.workFor(workMs, belief),
+    })
+}
+
+function lastingVisit(dice: Dice, site: Site): Step['act'] {
+  const atLeastMs = dice.between(LASTING_MS, LONGEST_LASTING_MS)
+  const workMs = dice.exponential(20, LASTING_MS)
+  return (actor) =>
+    actor.hold({
+      target: site.mutex(LASTING, LASTING_TTL_MS),
+      how: 'run',
+      waitMs: LONG_WAIT_MS,
+      atLeastMs,
       work: (belief) => actor.workFor(workMs, belief),
     })
 }

@@ -105,9 +105,11 @@ export class Site implements Environment {
   }
 
   patient(name: string): Target {
-    return this.#targets.named(name, () =>
-      targetOf(this.locks.mutex(name, { ttlMs: PATIENT_TTL_MS }), 1, 1),
-    )
+    return this.mutex(name, PATIENT_TTL_MS)
+  }
+
+  mutex(name: string, ttlMs: number): Target {
+    return this.#targets.named(name, () => targetOf(this.locks.mutex(name, { ttlMs }), 1, 1))
   }
 
   call<T>(_actor: string, _lock: string, request: () => Promise<T>): Promise<T> {
