@@ -4,6 +4,7 @@
  */
 import {
   Chronicle,
+  innerRunsOf,
   judgeCommandLine,
   type Blow,
   type Line,
@@ -279,6 +280,7 @@ describe('an exit code', () => {
     ['of a command that was killed', entered, { code: 137, blows: [kill('command', 100)] }],
     ['of a loss after a stop', entered, { code: 74, blows: [stop('wrapper', 60, 150)] }],
     ['of a wait that ran out', [], { code: 75, wish: { waitMs: 100 } }],
+    ['of a deadlock inside of another run', [], { code: 75, wish: { outer: 'nest-a' } }],
     ['of a start without a guardian', [], { code: 71, blows: [kill('guardian', 40)] }],
     ['of a wrapper that was killed', entered, { signal: 'SIGKILL', blows: [kill('wrapper', 100)] }],
   ] as [string, Line[], Partial<Sketch>][])('%s is as documented', (_title, lines, sketch) => {
@@ -299,6 +301,19 @@ describe('an exit code', () => {
     expect(broken).toEqual(['exit-code'])
     expect(findings[0]).toContain('The wrapper of run A ended with')
   })
+})
+
+test('a run inside of a run has to end, with a code of its own', () => {
+  const wish = { lock: 'nest-a', inner: 'nest-b' } as const
+  const hangs = run('A', { wish, fromMs: 0 })
+  const entered = line(50, 'ENTER', 'A', 1, 11)
+  const inner = innerRunsOf([hangs], [entered])
+  expect(inner).toMatchObject([{ id: 'A.in', wish: { lock: 'nest-b', outer: 'nest-a' } }])
+  expect(judged([hangs, ...inner], [entered]).broken).toEqual(['liveness'])
+  const ends = run('A', { wish, fromMs: 0, toMs: 200, code: 71 })
+  const lines = [entered, line(150, 'EXIT', 'A', 1, 11, '71')]
+  const { findings } = judged([ends, ...innerRunsOf([ends], lines)], lines)
+  expect(findings).toEqual([expect.stringContaining('The wrapper of run A.in ended with 71')])
 })
 
 test('a run that does not end, a process that is left, and a stack trace are violations', () => {

@@ -1,12 +1,14 @@
 #!/bin/sh
 # The command of each run: it holds a file by flock(2) while it works, so that the kernel sees two at work at once.
 #
-# usage: witness.sh FOLDER LOCK RUN x|s SLOTS SECONDS TEMPER CODE
+# usage: witness.sh FOLDER LOCK RUN x|s SLOTS SECONDS TEMPER CODE [COMMAND...]
 #
 #   x|s      alone, or shared with others of the same kind
 #   SLOTS    how many may work at once: each takes a file of its own
 #   TEMPER   what it does on signals: plain, stubborn (ignores them), slow (cleans up for a while and exits with 5),
 #            family (as plain, and a child of it holds the file too)
+#
+# With a COMMAND it works by that, and exits as that does.
 #
 # It works on for as long as there is a file FOLDER/stay.RUN. It appends lines to FOLDER/log, each in one write: UPTIME KIND RUN TOKEN PID REST
 
@@ -70,6 +72,13 @@ work() {
   # A fault has met it: it must still be at work when the lease is over.
   while [ -e "$folder/stay.$run" ]; do rest 0.05; done
 }
+shift 8
+if [ $# -gt 0 ]; then
+  "$@" 9>&-
+  code=$?
+  say EXIT "$code"
+  exit "$code"
+fi
 if [ "$temper" = family ]; then (work); else work; fi
 say EXIT "$code"
 exit "$code"

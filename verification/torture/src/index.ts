@@ -1,5 +1,6 @@
 /** What the tests of the torture use. */
 export { judgeCommandLine, type WitnessedOutcome } from './command-line/judge.js'
+export { innerRunsOf } from './command-line/inner-runs.js'
 export type { Blow, Line, RunRecord, RunWish } from './command-line/record.js'
 export { parseCommand, UsageError, type Command } from './command.js'
 export { drawPlan } from './faults/plan.js'

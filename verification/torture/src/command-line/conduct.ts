@@ -36,7 +36,8 @@ import { commandLineOf, isThere, processesWith, send } from './processes.js'
 import type { RunRecord, RunWish, Witnessed } from './record.js'
 import { shapeOf, type CommandLineShape } from './shape.js'
 import { urlOf } from './urls.js'
-import { argumentsOf, longestHoldMs, stayMs } from './wish.js'
+import { innerRunsOf } from './inner-runs.js'
+import { argumentsOf, drawNestedWish, drawWish, longestHoldMs, stayMs } from './wish.js'
 import { WitnessLog } from './witness-log.js'
 import { Wrapper } from './wrapper.js'
 
@@ -103,7 +104,9 @@ class CommandLineRun implements Run {
       this.#phase = 'judging'
       this.#report()
       this.#log.read()
-      const witnessed = { runs: this.#runs, lines: this.#log.lines, leftOver }
+      const { lines } = this.#log
+      const runs = this.#runs
+      const witnessed = { runs: [...runs, ...innerRunsOf(runs, lines)], lines, leftOver }
       const events = this.#events(witnessed)
       const times = { startNs, healedNs, watchedNs }
       return { plan, chronicle: this.#chronicle, events, notes: [], ghosts, witnessed, ...times }
@@ -126,16 +129,17 @@ class CommandLineRun implements Run {
   async #begin(): Promise<Target> {
     this.#makeUselessTools()
     const { store, seed, kinds } = this.#options
-    const { contenders, ttlMs, newest } = this.#shape
+    const { contenders, nested, ttlMs, newest } = this.#shape
     const target = (this.#target = await startTarget(store, kinds, newest))
-    const wires = (this.#wires = await Wires.lay(contenders, target.nodes))
+    const wires = (this.#wires = await Wires.lay(contenders + nested, target.nodes))
     this.#assertGoesOn()
-    this.#contenders = Array.from({ length: contenders }, (_, index) => {
+    this.#contenders = Array.from({ length: contenders + nested }, (_, index) => {
       const url = urlOf(store, target.connection(wires.portsOf(index)))
       return new Contender({
         index,
         dice: Dice.named(seed, `place ${index}`),
-        ttlMs,
+        draw: (dice) =>
+          index < contenders ? drawWish(dice, ttlMs) : drawNestedWish(dice, store === 'zookeeper'),
         start: (id, wish) => this.#startRun(id, wish, url),
         entered: (id) => this.#log.entered(id),
         stay: (id) => this.#stay(id),
@@ -146,12 +150,12 @@ class CommandLineRun implements Run {
   }
 
   #startRun(id: string, wish: RunWish, url: string): Wrapper {
-    const { copy } = this.#options
-    const site = { script: WITNESS, folder: this.#folder }
+    const program = programOf(this.#options.copy)
+    const site = { script: WITNESS, folder: this.#folder, program }
     return new Wrapper({
       id,
       wish,
-      program: programOf(copy),
+      program,
       args: argumentsOf(id, wish, url, this.#shape.ttlMs, site),
       env: this.#env(),
       chronicle: this.#chronicle,

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dice } from '@holdfast/workload'
 import type { Victim } from '../faults/inflict.js'
 import type { RunRecord, RunWish } from './record.js'
-import { drawWish } from './wish.js'
 import type { Wrapper } from './wrapper.js'
 
 const [THINK_MS, MOST_THINK_MS] = [40, 300]
@@ -13,7 +12,7 @@ const HOLDING_MS = 1500
 export interface ContenderOptions {
   readonly index: number
   readonly dice: Dice
-  readonly ttlMs: number
+  readonly draw: (dice: Dice) => RunWish
   readonly start: (id: string, wish: RunWish) => Wrapper
   readonly entered: (id: string) => boolean
   /** Has the command of a run work on for longer than a lease. */
@@ -85,9 +84,9 @@ export class Contender implements Victim {
   }
 
   async #work(): Promise<void> {
-    const { index, dice, ttlMs, start } = this.#options
+    const { index, dice, draw, start } = this.#options
     while (!this.#closing) {
-      const wish = drawWish(dice, ttlMs)
+      const wish = draw(dice)
       const wrapper = start(`${index}-${this.runs.length}`, wish)
       this.#wrapper = wrapper
       this.runs.push(wrapper.record)

@@ -87,7 +87,8 @@ function ofWrapper(
   if (entered || overlapped) return codes
   if (away.length > 0) codes.push(UNREACHABLE)
   if (away.some(({ fault }) => fault.kind === 'disk-full')) codes.push(CONFIG)
-  if (wish.waitMs !== undefined) codes.push(BUSY)
+  // So ends a wait that a deadlock ends, too.
+  if (wish.waitMs !== undefined || wish.outer !== undefined) codes.push(BUSY)
   // Without a guardian the command is not started.
   if (struck(run, 'guardian', 'kill')) codes.push(SYSTEM)
   return codes

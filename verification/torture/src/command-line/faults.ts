@@ -43,6 +43,10 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
   },
   'guardian-kill': atWork((wrapper) => wrapper.kill('guardian')),
   orphan: atWork((wrapper) => wrapper.kill('guardian', 'wrapper')),
+  'at-limits': atWork((wrapper) => {
+    wrapper.limitGuardian()
+    wrapper.kill('wrapper')
+  }),
   'command-pause': atWork((wrapper) => wrapper.stop('command')),
   'guardian-pause': atWork((wrapper) => wrapper.stop('guardian')),
   freeze: atWork((wrapper) => wrapper.stop('guardian', 'wrapper', 'command')),

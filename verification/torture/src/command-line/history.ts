@@ -47,4 +47,10 @@ function claimOf({ lock, shared }: RunWish): {
 }
 
 /** Readers have more room than they ever need. */
-const CAPACITIES = { mutex: 1, shared: 1000, permits: PERMITS } as const
+const CAPACITIES = {
+  mutex: 1,
+  shared: 1000,
+  permits: PERMITS,
+  'nest-a': 1,
+  'nest-b': 1,
+} as const

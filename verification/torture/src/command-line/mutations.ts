@@ -76,6 +76,37 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
   },
   {
     of: 'cli',
+    name: 'guardian-needs-files',
+    breaks: 'The guardian ends the command also where it can open no file',
+    edits: [
+      {
+        file: 'cli/bin/guardian.sh',
+        find: '[ -n "$id" ] || return\n',
+        replace: '[ -n "$id" ] && : </proc/stat || return\n',
+      },
+    ],
+    store: 'embedded',
+    faults: ['at-limits'],
+    seconds: 30,
+    shows: ['exclusion'],
+  },
+  {
+    of: 'cli',
+    name: 'nested-without-search',
+    breaks: 'A run inside of a run notes what it waits for, so that a deadlock of two is found',
+    edits: [
+      {
+        file: 'cli/dist/run/under-held.js',
+        find: 'if (held.length === 0)',
+        replace: 'if (held.length >= 0)',
+      },
+    ],
+    store: 'embedded',
+    faults: ['command-kill'],
+    shows: ['liveness'],
+  },
+  {
+    of: 'cli',
     name: 'rest-without-end',
     breaks: 'The processes that a killed command leaves behind end before the release',
     edits: [

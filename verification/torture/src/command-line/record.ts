@@ -4,7 +4,7 @@
  */
 
 /** Each has a kind of its own. */
-export const LOCKS = ['mutex', 'shared', 'permits'] as const
+export const LOCKS = ['mutex', 'shared', 'permits', 'nest-a', 'nest-b'] as const
 export type LockName = (typeof LOCKS)[number]
 /** How many permits there are. */
 export const PERMITS = 2
@@ -23,6 +23,10 @@ export interface RunWish {
   readonly code: number
   /** With `--wait`. */
   readonly waitMs: number | undefined
+  /** The command is a run for this lock. */
+  readonly inner?: LockName
+  /** The run is the command of a run for this lock: a deadlock may end it. */
+  readonly outer?: LockName
 }
 
 /** What a run consists of. The guardian and the command lead groups of their own. */

@@ -4,8 +4,10 @@ import type { FaultKind } from '../faults/catalogue.js'
 import { STORES, type StoreName } from '../stores.js'
 
 export interface CommandLineShape {
-  /** How many runs contend. */
+  /** How many runs contend that faults of runs meet. */
   readonly contenders: number
+  /** How many more there are, of runs inside of runs. */
+  readonly nested: number
   readonly ttlMs: number
   /** How long a run may wait after everything was healed, beside the commands before it. */
   readonly boundMs: number
@@ -14,12 +16,19 @@ export interface CommandLineShape {
 }
 
 const CONTENDERS = 6
+const NESTED = 2
 const LEAST_TTL_MS = 2000
 
 export function shapeOf(store: StoreName): CommandLineShape {
   const { ttlMs, boundMs } = STORES[store]
   const newest = store === 'etcd' && hasNewest('etcd')
-  return { contenders: CONTENDERS, ttlMs: Math.max(LEAST_TTL_MS, ttlMs), boundMs, newest }
+  return {
+    contenders: CONTENDERS,
+    nested: NESTED,
+    ttlMs: Math.max(LEAST_TTL_MS, ttlMs),
+    boundMs,
+    newest,
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** One `holdfast run`, and what can be done to it and to the processes that it starts. */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { now, type Chronicle } from '../run/chronicle.js'
 import { childrenOf, commandLineOf, isThere, nameOf, send, type ProcessName } from './processes.js'
@@ -78,6 +78,13 @@ export class Wrapper {
     if (!command || !isThere(command)) return
     const blow: Blow = { part: 'command', what: 'kill', startNs: now() }
     if (send(command.pid, 'SIGKILL')) this.record.blows.push(blow)
+  }
+
+  /** From now on the guardian can open no file and, of any user but root, start no process. */
+  limitGuardian(): void {
+    const { guardian } = this.#parts
+    if (!guardian || !isThere(guardian)) return
+    execFileSync('prlimit', ['--pid', String(guardian.pid), '--nofile=3:3', '--nproc=1:1'])
   }
 
   /** Sends a signal to the wrapper alone. */

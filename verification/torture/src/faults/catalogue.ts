@@ -112,6 +112,10 @@ const OF_RUNS = {
     lane: 'process',
     title: 'the wrapper and the guardian are both killed; the command works on',
   },
+  'at-limits': {
+    lane: 'process',
+    title: 'the guardian may open no file and start no process any more, and the wrapper is killed',
+  },
   'command-pause': { lane: 'process', title: 'the command is stopped with its group' },
   'guardian-pause': { lane: 'process', title: 'the guardian is stopped' },
   freeze: {
@@ -234,6 +238,7 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'command-alone': () => [0, 0],
   'guardian-kill': () => [0, 0],
   orphan: () => [0, 0],
+  'at-limits': () => [0, 0],
   'command-pause': (dice, ttlMs) => [dice.between(0.3, 1.3) * ttlMs, 0],
   'guardian-pause': (dice, ttlMs) => [dice.between(0.3, 1.3) * ttlMs, 0],
   freeze: (dice, ttlMs) => [dice.between(0.9, 1.6) * ttlMs, 0],
