@@ -2,12 +2,14 @@
  * The locks for which the last claim of this client had to wait: the next claim is likely to wait
  * too.
  */
+import { OldestKeys } from '../../collections/oldest-keys.js'
 
 /** How many locks are remembered. */
 const KEPT = 10_000
 
 export class BusyLocks {
   readonly #locks = new Set<string>()
+  readonly #oldest = new OldestKeys(this.#locks)
 
   has(lock: string): boolean {
     return this.#locks.has(lock)
@@ -16,10 +18,7 @@ export class BusyLocks {
   note(lock: string, waited: boolean): void {
     this.#locks.delete(lock)
     if (waited) this.#locks.add(lock)
-    if (this.#locks.size <= KEPT) return
-    for (const oldest of this.#locks) {
-      this.#locks.delete(oldest)
-      return
-    }
+    const oldest = this.#locks.size > KEPT ? this.#oldest.next() : undefined
+    if (oldest !== undefined) this.#locks.delete(oldest)
   }
 }

@@ -1,4 +1,5 @@
 /** What this client remembers of its own claims: where they stand, and which were withdrawn. */
+import { OldestKeys } from '../../collections/oldest-keys.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, ClaimRef, WakeListener, WithdrawOutcome } from '../../store/contract.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
@@ -144,6 +145,7 @@ export interface ClaimRecord<S extends ServiceSession> {
 export class ClaimRecords<S extends ServiceSession> {
   readonly #alive = new Map<string, ClaimRecord<S>>()
   readonly #withdrawn = new Map<string, ClaimRecord<S>>()
+  readonly #oldest = new OldestKeys(this.#withdrawn)
 
   get(claim: Pick<ClaimRef, 'lock' | 'id'>): ClaimRecord<S> | undefined {
     const key = keyOf(claim)
@@ -190,10 +192,8 @@ export class ClaimRecords<S extends ServiceSession> {
     record.queueEntry = undefined
     this.#alive.delete(record.key)
     this.#withdrawn.set(record.key, record)
-    for (const oldest of this.#withdrawn.keys()) {
-      if (this.#withdrawn.size <= WITHDRAWN_KEPT) return
-      this.#withdrawn.delete(oldest)
-    }
+    const oldest = this.#withdrawn.size > WITHDRAWN_KEPT ? this.#oldest.next() : undefined
+    if (oldest !== undefined) this.#withdrawn.delete(oldest)
   }
 
   queueEntries(): QueueEntry<S>[] {

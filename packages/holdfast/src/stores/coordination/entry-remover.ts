@@ -8,6 +8,7 @@
  * An entry that went with its session is an answer, too.
  */
 import type { Clock, Timer } from '../../clock/clock.js'
+import { OldestKeys } from '../../collections/oldest-keys.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EntryReader } from './entry-reader.js'
 import type { LocalHandOffs } from './local-hand-offs.js'
@@ -43,6 +44,7 @@ export class EntryRemover<S extends ServiceSession> {
    * may still be made.
    */
   readonly #pending = new Map<ClaimRecord<S>, ClaimRef | undefined>()
+  readonly #oldest = new OldestKeys(this.#pending)
   #timer: Timer | undefined
   #stopped = false
 
@@ -152,8 +154,8 @@ export class EntryRemover<S extends ServiceSession> {
   #retryLater(record: ClaimRecord<S>, claim: ClaimRef | undefined): void {
     this.#pending.delete(record)
     this.#pending.set(record, claim)
-    for (const oldest of this.#pending.keys()) {
-      if (this.#pending.size <= KEPT) break
+    const oldest = this.#pending.size > KEPT ? this.#oldest.next() : undefined
+    if (oldest !== undefined) {
       this.#pending.delete(oldest)
       this.#context.records.noteGone(oldest, 'absent')
     }

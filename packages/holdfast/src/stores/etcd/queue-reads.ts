@@ -6,6 +6,7 @@
  * entries of a semaphore, and of the last writer before a reader. It is remembered for as long as
  * the entry does not change.
  */
+import { OldestKeys } from '../../collections/oldest-keys.js'
 import { invariant } from '../../invariant.js'
 import type { Claim } from '../../store/contract.js'
 import type { Entry, EntryQuery, QueuePosition, Waits } from '../coordination/service.js'
@@ -43,6 +44,7 @@ export class QueueReads {
    * the end.
    */
   readonly #weights = new Map<string, Map<string, number>>()
+  readonly #oldest = new OldestKeys(this.#weights)
   readonly #lengths = new Map<string, number>()
   readonly #queues: SharedReads<Queue>
 
@@ -141,8 +143,8 @@ export class QueueReads {
     this.#weights.delete(lock)
     this.#weights.set(lock, weights)
     this.#lengths.set(lock, queue.length)
-    for (const oldest of this.#weights.keys()) {
-      if (this.#weights.size <= LOCKS_KEPT) break
+    const oldest = this.#weights.size > LOCKS_KEPT ? this.#oldest.next() : undefined
+    if (oldest !== undefined) {
       this.#weights.delete(oldest)
       this.#lengths.delete(oldest)
     }

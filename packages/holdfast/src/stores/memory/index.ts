@@ -7,6 +7,7 @@
  * back.
  */
 import { checkClock, systemClock, type Clock } from '../../clock/clock.js'
+import { OldestKeys } from '../../collections/oldest-keys.js'
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { DEFAULT_POLL_RANGE_MS } from '../../store/contract.js'
@@ -89,6 +90,7 @@ class MemoryStore implements Store {
   readonly traits = TRAITS
   readonly #clock: Clock
   readonly #locks = new Map<string, rule.LockState>()
+  readonly #oldest = new OldestKeys(this.#locks)
   readonly #watchers = new Map<string, WakeListener>()
   readonly #step: rule.RuleStep
   #lastToken: number
@@ -211,8 +213,10 @@ class MemoryStore implements Store {
   #forgetOldest(lock: string, state: rule.LockState): void {
     this.#locks.delete(lock)
     this.#locks.set(lock, state)
-    let looks = LOOK_AT_OLDEST
-    for (const [oldest, its] of this.#locks) {
+    for (let looks = 0; looks < LOOK_AT_OLDEST; looks += 1) {
+      const oldest = this.#oldest.next()
+      const its = oldest === undefined ? undefined : this.#locks.get(oldest)
+      if (oldest === undefined || !its) return
       // There may have been no attempt since its leases ended.
       this.#step.tokenFloor = this.#lastToken + 1
       rule.expireAndPromote(its, this.#step)
@@ -220,8 +224,6 @@ class MemoryStore implements Store {
       this.#locks.delete(oldest)
       // In use it stands for no less than the newest; the next step looks at the one after it.
       if (!rule.isIdle(its)) this.#locks.set(oldest, its)
-      looks -= 1
-      if (looks === 0) return
     }
   }
 
