@@ -63,6 +63,31 @@ test('a hand-off inside one client is one flight', async () => {
   expect(proxy.packets - before).toBe(1)
 })
 
+test('the pages of an inspection list the names of the locks once', async () => {
+  const LOCKS = 60
+  const { proxy, connect } = await openProxy(ensemble.ports[0])
+  const store = openStore({ connect, ...QUIET })
+  const prefix = 'page-'.padEnd(120, '-')
+  for (let lock = 0; lock < LOCKS; lock += 1)
+    await store.attempt(makeClaim(`${prefix}${lock}`), QUEUE)
+  const costs: number[] = []
+  for (const limit of [LOCKS, 4]) {
+    const before = proxy.answeredBytes
+    const found: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await store.inspect({ prefix, cursor, limit })
+      found.push(...page.locks.map(({ lock }) => lock))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    expect(new Set(found).size).toBe(LOCKS)
+    expect(found).toHaveLength(LOCKS)
+    costs.push(proxy.answeredBytes - before)
+  }
+  const [whole = 0, paged = 0] = costs
+  expect(paged).toBeLessThan(whole * 1.5)
+})
+
 describe.each([
   ['semaphore', { kind: 'semaphore', capacity: 2, weight: 1 }, 2],
   ['mutex', {}, 1],

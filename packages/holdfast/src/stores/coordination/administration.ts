@@ -78,7 +78,7 @@ export class Administration<S extends ServiceSession> {
       }
       if ((await service.amend(entry, data, version)) !== undefined) return leftMs(found)
       // It may be another claim's by now, which has adopted it.
-      const { queues } = await service.list({ lock: entry.lock })
+      const { queues } = await service.list({ lock: entry.lock, waitersUpTo: [] })
       found = queues[0]?.entries.find((one) => one.entry.number === entry.number)
     }
     throw this.#changedTooOften(holder.entry)

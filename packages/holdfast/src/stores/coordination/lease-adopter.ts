@@ -149,7 +149,7 @@ export class LeaseAdopter<S extends ServiceSession> {
     const { service, records } = this.#context
     for (let tries = 0; tries < TRIES; tries += 1) {
       if (records.get({ lock, id })?.withdrawn === true) return EXPIRED
-      const { queues } = await service.list({ lock })
+      const { queues } = await service.list({ lock, waitersUpTo: [] })
       const holder = split(queues[0]).holders.find(isIt)
       if (!holder) return EXPIRED
       if (holder.data.stolen === true) return stolenLoss(holder.data.stolenBecause)

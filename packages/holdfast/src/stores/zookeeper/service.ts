@@ -24,12 +24,13 @@ import { ClaimBlocker } from './claim-blocker.js'
 import { enter } from './enter-queue.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
 import { readEntry } from './entry-reads.js'
+import { listQueues, QueuePages } from './list-queues.js'
 import { move } from './move-entry.js'
 import { encodeNode } from './node-data.js'
 import { DEFAULT_TICK_MS, type ZooKeeperOptions } from './options.js'
 import { repeat, type ZooKeeperSession } from './session.js'
 import { isOwn, OpenSessions } from './sessions.js'
-import { listQueues, removeNode, removeNowOrLater } from './tree.js'
+import { removeNode, removeNowOrLater } from './tree.js'
 import { setData } from './wire/messages.js'
 
 /**
@@ -47,6 +48,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly #sessions: OpenSessions
   readonly #blocker: ClaimBlocker
   readonly #busyLocks = new BusyLocks()
+  readonly #pages = new QueuePages()
   /** Claims whose entry may have been made by a request that was not answered. */
   readonly #unclear = new Set<string>()
 
@@ -178,7 +180,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   }
 
   async list(query: InspectQuery): Promise<QueuesPage> {
-    return this.#typed(async () => listQueues(await this.#sessions.any(), query))
+    return this.#typed(async () => listQueues(await this.#sessions.any(), query, this.#pages))
   }
 
   /**

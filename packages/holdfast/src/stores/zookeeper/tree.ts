@@ -1,11 +1,7 @@
-/** The nodes of locks: making them where they are missing, and reading whole queues. */
+/** The nodes of locks: making them where they are missing, reading and removing them. */
 import { StoreUnavailableError } from '../../errors.js'
-import type { InspectQuery } from '../../store/contract.js'
-import { showsEnough } from '../coordination/queue-rule.js'
-import type { ListedEntry, ListedQueue, QueuesPage } from '../coordination/service.js'
 import { CODES, hasCode } from './failures.js'
-import { decodeNode } from './node-data.js'
-import { checkShapes, lockOf, parentOf, queueOf, ROOT, type Child } from './nodes.js'
+import { parentOf, ROOT } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { create, FLAGS, getChildren, getData, remove, type Stat } from './wire/messages.js'
 
@@ -30,9 +26,24 @@ export async function inLock<T>(
       // first child.
       if (!hasCode(error, CODES.noNode) || tries === TRIES) throw error
     }
-    await makeNode(session, ROOT, FLAGS.persistent, restricted)
-    await makeNode(session, parentOf(lock), FLAGS.container, restricted)
+    await makeLock(session, lock, restricted)
   }
+}
+
+/** Makes the node of a lock. Each write costs a quorum, and the root is there nearly always. */
+async function makeLock(
+  session: ZooKeeperSession,
+  lock: string,
+  restricted: boolean,
+): Promise<void> {
+  const make = (): Promise<void> => makeNode(session, parentOf(lock), FLAGS.container, restricted)
+  try {
+    return await make()
+  } catch (error) {
+    if (!hasCode(error, CODES.noNode)) throw error
+  }
+  await makeNode(session, ROOT, FLAGS.persistent, restricted)
+  await make()
 }
 
 async function makeNode(
@@ -50,25 +61,12 @@ async function makeNode(
   }
 }
 
-function noChroot(connect: string, cause: unknown): StoreUnavailableError {
+export function noChroot(connect: string, cause: unknown): StoreUnavailableError {
   const chroot = connect.slice(connect.indexOf('/'))
   return new StoreUnavailableError(
     `ZooKeeper has no node ${chroot}, which stands behind the servers in "${connect}". Make it first: create ${chroot}`,
     { code: 'STORE_CONFIG', store: 'zookeeper', cause },
   )
-}
-
-/**
- * Below a node that is not there nothing is found either. That must not count as an answer.
- */
-async function checkChroot(session: ZooKeeperSession): Promise<void> {
-  try {
-    await session.askAgain(getData('/', false))
-  } catch (error) {
-    if (hasCode(error, CODES.noNode)) throw noChroot(session.connect, error)
-    // The refusal to read it proves that it is there.
-    if (!hasCode(error, CODES.noAuth)) throw error
-  }
 }
 
 /** The children of a node. No node has no children. */
@@ -112,76 +110,4 @@ async function orNothing<T>(asking: Promise<T>): Promise<T | undefined> {
     if (hasCode(error, CODES.noNode)) return undefined
     throw error
   }
-}
-
-/** Lists queues with all that any server had acknowledged before the call. */
-export async function listQueues(
-  session: ZooKeeperSession,
-  query: InspectQuery,
-): Promise<QueuesPage> {
-  // The server of this session may lag behind the one that acknowledged an entry to another
-  // session, or to another client.
-  await session.agree()
-  if ('lock' in query) {
-    const queue = await readQueue(session, query.lock, query.waitersUpTo)
-    if (!queue) await checkChroot(session)
-    return { queues: queue ? [queue] : [], cursor: undefined }
-  }
-  const { prefix, cursor, limit } = query
-  const children = await childrenOf(session, ROOT)
-  if (children.length === 0) await checkChroot(session)
-  const locks = children
-    .flatMap((node) => lockOf(node) ?? [])
-    .filter((lock) => lock.startsWith(prefix) && (cursor === undefined || lock > cursor))
-    .sort()
-  const queues: ListedQueue[] = []
-  for (const lock of locks) {
-    if (queues.length === limit) return { queues, cursor: queues.at(-1)?.lock }
-    const queue = await readQueue(session, lock)
-    if (queue) queues.push(queue)
-  }
-  return { queues, cursor: undefined }
-}
-
-/** @param waitersUpTo see `InspectQuery` */
-async function readQueue(
-  session: ZooKeeperSession,
-  lock: string,
-  waitersUpTo?: readonly string[],
-): Promise<ListedQueue | undefined> {
-  const queue = queueOf(await childrenOf(session, parentOf(lock)))
-  checkShapes(lock, queue)
-  if (!waitersUpTo) {
-    const entries = await readEntries(session, lock, queue)
-    return entries.length > 0 ? { lock, entries } : undefined
-  }
-  const there = new Set(queue.map(({ id }) => id))
-  const claims = waitersUpTo.filter((id) => there.has(id))
-  const entries: ListedEntry[] = []
-  for (let [from, to] = [0, 1]; from < queue.length && !showsEnough(entries, claims);) {
-    entries.push(...(await readEntries(session, lock, queue.slice(from, to))))
-    from = to
-    to *= 2
-  }
-  return entries.length > 0 ? { lock, entries } : undefined
-}
-
-async function readEntries(
-  session: ZooKeeperSession,
-  lock: string,
-  children: readonly Child[],
-): Promise<ListedEntry[]> {
-  const parent = parentOf(lock)
-  const read = await Promise.all(
-    children.map(async ({ name, id }): Promise<ListedEntry | undefined> => {
-      const key = `${parent}/${name}`
-      const node = await readNode(session, key)
-      const decoded = node && decodeNode(node.text, node.stat.czxid)
-      if (!node || !decoded) return undefined
-      const { data, number } = decoded
-      const entry = { lock, id, key, number }
-      return { entry, data, version: BigInt(node.stat.version), sessionLeftMs: undefined }
-    }),
-  )
-  return read.filter((entry) => entry !== undefined)
 }
