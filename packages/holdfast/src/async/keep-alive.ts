@@ -4,6 +4,7 @@
  * settle. A lease that is merely held does not keep the process alive.
  */
 import { outsideContext } from './async-context.js'
+import { withCallerFrames } from './caller-frames.js'
 
 /** Of the system, also where a test replaces the timers later. */
 const { setInterval } = globalThis
@@ -54,6 +55,8 @@ export async function pendingCall<T>(promise: PromiseLike<T>): Promise<T> {
   beginCall()
   try {
     return await promise
+  } catch (error) {
+    throw withCallerFrames(error, 1)
   } finally {
     endCall()
   }

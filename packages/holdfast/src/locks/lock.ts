@@ -1,4 +1,5 @@
 /** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
+import { withCallerFrames } from '../async/caller-frames.js'
 import { pendingCall } from '../async/keep-alive.js'
 import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
@@ -114,7 +115,7 @@ export class BasicLock implements Lockable<HeldLease> {
         this.#client.tracesAcquires ? noteCaller(lease, this, 'acquire') : lease,
       )
     } catch (error) {
-      return Promise.reject(error)
+      return Promise.reject(withCallerFrames(error))
     }
   }
 

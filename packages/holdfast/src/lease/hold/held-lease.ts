@@ -1,4 +1,5 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
+import { withCallerFrames } from '../../async/caller-frames.js'
 import { pendingCall } from '../../async/keep-alive.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { noFunction } from '../../options/no-function.js'
@@ -25,7 +26,7 @@ export class HeldLease extends Hold implements WriteLease {
     if (options !== undefined) (await import('./lease-terms.js')).changeTtl(this, options)
     this.assertNotOver()
     const result = await this.services.renewals.renewNow(this.grant)
-    if (result.outcome === 'unknown') throw result.cause
+    if (result.outcome === 'unknown') throw withCallerFrames(result.cause)
     this.assertNotOver()
   }
 

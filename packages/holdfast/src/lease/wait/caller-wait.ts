@@ -9,6 +9,7 @@ import { LockTimeoutError, LockUsageError } from '../../errors.js'
 import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import { onAbort } from '../../async/abort-listeners.js'
+import { rejectForCallers } from '../../async/caller-frames.js'
 import { checkWait, type WaitOptions } from '../../options/lock-options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from '../deadlock/wait-under-leases.js'
@@ -98,21 +99,28 @@ export class CallerWait<T> implements OpenWait {
     return this.limits.waitMs
   }
 
+  /** For how long it still waits, in milliseconds. */
+  leftMs(nowMs: number): number {
+    return this.startedMs + this.limits.waitMs - nowMs
+  }
+
   /** Ends the wait. It resolves to the value, or as the promise does. */
   serve(value: T | Promise<T>): void {
-    invariant(this.runtime.waits.delete(this.place), 'a wait settles once', this.lock)
-    this.timer?.cancel()
-    this.stopListening?.()
-    this.leaveDetector?.()
+    this.settle()
     this.resolve(value)
   }
 
   /** Rejects with a failure that the caller did not ask for. */
   fail(reason: unknown): void {
-    const failure = Promise.reject(reason)
-    // Not unhandled, even if the wait has settled before.
-    failure.catch(() => undefined)
-    this.serve(failure)
+    this.settle()
+    this.resolve(rejectForCallers(reason))
+  }
+
+  private settle(): void {
+    invariant(this.runtime.waits.delete(this.place), 'a wait settles once', this.lock)
+    this.timer?.cancel()
+    this.stopListening?.()
+    this.leaveDetector?.()
   }
 
   /** Rejects for the caller. Has no effect on a wait that has settled. */

@@ -1,0 +1,93 @@
+/** The stack of an error that rejects a call leads to the line of the caller. */
+import type { Locks, LocksOptions } from 'holdfast'
+import { describe, expect, test } from 'vitest'
+import { makeWorld, outcomeOf, type World } from '../support/world.js'
+
+type Mistake = (locks: Locks, world: World) => Promise<unknown>
+
+/** Each call rejects while another client holds the lock `a`. */
+const MISTAKES: Readonly<Record<string, Mistake>> = {
+  'an unknown option': (locks) => locks.mutex('a').acquire({ ttl: 1 } as object),
+  'a wait that ended': (locks) => locks.mutex('a').acquire({ waitMs: 60 }),
+  'a long wait that ended': (locks) => locks.mutex('a').acquire({ waitMs: 1100 }),
+  'a run that waited for too long': (locks) => locks.mutex('a').run(() => 1, { waitMs: 60 }),
+  'a single attempt': (locks) => locks.mutex('a').acquire({ waitMs: 0 }),
+  'a campaign that ended': (locks) => locks.election('a').campaign({ waitMs: 60 }),
+  'another kind of lock': (locks) => locks.semaphore('a', { permits: 3 }).acquire(),
+  'an empty name': async (locks) => locks.mutex('').acquire(),
+  'a handle that is none': (locks) => locks.mutex('a').adopt('garbage'),
+  async 'a client that closes'(locks) {
+    const waiting = locks.mutex('a').acquire()
+    void locks.close()
+    return waiting
+  },
+  async 'a closed client'(locks) {
+    await locks.close()
+    return locks.mutex('a').acquire()
+  },
+  async 'a lease that was lost under a run'(locks, { store }) {
+    return locks.mutex('b').run(async (lease) => {
+      await store.steal('b', { now: true })
+      await lease.renew().catch(() => undefined)
+    })
+  },
+  async 'a lease that was released'(locks) {
+    const lease = await locks.mutex('b').acquire()
+    await lease.release()
+    return lease.renew()
+  },
+}
+
+/** The name that a stack shows. */
+async function callerOf(mistake: Mistake, locks: Locks, world: World): Promise<void> {
+  await mistake(locks, world)
+}
+
+/** Mistakes that the store notices while it does not answer. */
+const SILENT: Readonly<Record<string, Mistake>> = {
+  'a store that is away': (locks) => locks.mutex('b').tryAcquire(),
+  async 'a renewal without an answer'(locks, { wire }) {
+    wire.fate = () => 'deliver'
+    const lease = await locks.mutex('b').acquire()
+    wire.fate = () => 'fail'
+    return lease.renew()
+  },
+}
+
+async function stackOf(mistake: Mistake, world: World, locks: Locks): Promise<string> {
+  const outcome = await world.clock.until(outcomeOf(callerOf(mistake, locks, world)), 5000)
+  expect(outcome).toHaveProperty('error')
+  return ('error' in outcome && (outcome.error as Error).stack) || ''
+}
+
+describe.each(['direct', 'client'] as const)('over a store (%s)', (how) => {
+  const open = (world: World, options?: LocksOptions): Locks => world[how](options)
+
+  test.each(Object.keys(MISTAKES))('%s shows its caller', async (name) => {
+    const world = makeWorld()
+    await world.direct().mutex('a').acquire()
+    const stack = await stackOf(MISTAKES[name] as Mistake, world, open(world))
+    expect(stack).toContain('callerOf')
+    // Each place once.
+    const lines = stack.split('\n')
+    expect(new Set(lines).size).toBe(lines.length)
+  })
+})
+
+test.each(Object.keys(SILENT))('%s shows its caller', async (name) => {
+  const world = makeWorld()
+  world.wire.fate = () => 'fail'
+  expect(await stackOf(SILENT[name] as Mistake, world, world.client())).toContain('callerOf')
+})
+
+test("a caller's own reason stays as it is", async () => {
+  const world = makeWorld()
+  await world.direct().mutex('a').acquire()
+  const stop = new AbortController()
+  const waiting = outcomeOf(world.client().mutex('a').acquire({ signal: stop.signal }))
+  const reason = new RangeError('shutdown')
+  const { stack } = reason
+  stop.abort(reason)
+  expect(await waiting).toEqual({ error: reason })
+  expect(reason.stack).toBe(stack)
+})
