@@ -119,7 +119,7 @@ export class ClaimPerCallerQueue {
       failing: (outage) => place.value.wait.noteOutage(outage),
     }
     try {
-      const { waitMs } = place.value.wait
+      const waitMs = place.value.wait.leftMs(this.#services.runtime.clock.monotonicMs())
       const found = startClaim(this.#services, this.#template, this.#terms, listener, waitMs)
       if (found instanceof Grant) this.#granted(place, found)
       else place.value.pending = found

@@ -169,7 +169,8 @@ export class CohortQueue
   #startClaim(): void {
     invariant(!this.#pending, 'a cohort has one claim on its way at most', this.#template.lock)
     try {
-      const waitMs = this.#waits.first?.value.waitMs
+      const nowMs = this.#services.runtime.clock.monotonicMs()
+      const waitMs = this.#waits.first?.value.leftMs(nowMs)
       const found = startClaim(this.#services, this.#template, this, this, waitMs)
       if (found instanceof Grant) this.done(found)
       else this.#pending = found

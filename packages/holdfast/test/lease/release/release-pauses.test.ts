@@ -86,3 +86,44 @@ test('short wait of a process alone never times out at its own pause', async () 
   }
   await expect(clock.until(work())).resolves.toBeUndefined()
 })
+
+/** A client that holds a lock for which another one has waited a moment ago: it will pause. */
+async function contended() {
+  const clock = new VirtualClock()
+  const store = withoutQueue(clock)
+  const options = { clock, random: new SeededRandom(7) }
+  const [locks, other] = [createLocks(store, options), createLocks(store, options)]
+  const busy = await clock.until(other.mutex('lock').acquire())
+  const waiting = locks.mutex('lock').acquire()
+  await clock.advance(20)
+  await clock.until(busy.release())
+  const lease = await clock.until(waiting)
+  await clock.advance(200)
+  return { clock, lease, lock: locks.mutex('lock') }
+}
+
+test('caller whose wait is nearly over attempts without a pause', async () => {
+  const { clock, lease, lock } = await contended()
+  const joined = lock.acquire({ waitMs: 300 })
+  await clock.advance(294)
+  void lease.release()
+  // Less is left than the release and the shortest pause take.
+  const next = await clock.until(joined, 10)
+  expect(next.held).toBe(true)
+})
+
+test('short wait that joins a paused claim ends in time, and behind earlier callers', async () => {
+  const { clock, lease, lock } = await contended()
+  const first = lock.acquire()
+  void lease.release()
+  await clock.advance(1)
+  const startMs = clock.monotonicMs()
+  const short = lock.acquire({ waitMs: 3 }).catch((error: unknown) => error)
+  const last = lock.acquire({ waitMs: 1000 })
+  expect(await clock.until(short, 10)).toMatchObject({ code: 'LOCK_TIMEOUT', waitMs: 3 })
+  expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(4)
+  const held = await clock.until(first, 200)
+  await clock.until(held.release())
+  const end = await clock.until(last, 500)
+  expect(end.token).toBeGreaterThan(held.token)
+})
