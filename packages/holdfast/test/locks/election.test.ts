@@ -319,6 +319,41 @@ describe('lead', () => {
     expect(await leading).toHaveProperty('error.code', 'LOCK_USAGE')
   })
 
+  test('after a loss runs the work again, and settles by the leadership that was not lost', async () => {
+    const { direct, store, clock } = makeWorld()
+    const election = direct({ ttlMs: 200 }).election('scheduler')
+    const begun: bigint[] = []
+    const leading = election.lead(async (lease) => {
+      begun.push(lease.token)
+      if (begun.length === 3) return 'done'
+      await store.steal('scheduler', { now: true })
+      await new Promise((aborted) => lease.signal.addEventListener('abort', aborted))
+      if (begun.length === 1) return 'dropped'
+      throw new RangeError('dropped')
+    })
+    expect(await clock.until(leading, 5000)).toBe('done')
+    expect(begun).toEqual([...new Set(begun)].sort((one, other) => (one < other ? -1 : 1)))
+    expect(election.isLeader).toBe(false)
+  })
+
+  test('after a loss rejects when the client closes', async () => {
+    const { direct, store, clock } = makeWorld()
+    const locks = direct({ ttlMs: 200 })
+    let turns = 0
+    const leading = outcomeOf(
+      locks.election('scheduler').lead(async (lease) => {
+        turns += 1
+        await store.steal('scheduler', { now: true })
+        await direct().mutex('scheduler').acquire({ ttlMs: 60_000, renew: false })
+        await new Promise((aborted) => lease.signal.addEventListener('abort', aborted))
+      }),
+    )
+    await clock.advance(1000)
+    await clock.until(locks.close(), 10_000)
+    expect(await leading).toHaveProperty('error.code', 'LOCKS_CLOSED')
+    expect(turns).toBe(1)
+  })
+
   test.each([undefined, 1, {}])('refuses %s as the work', async (work) => {
     const { direct } = makeWorld()
     const leading = direct()

@@ -104,3 +104,16 @@ test('two sleeps within a minute are each noticed by the margin', async () => {
     expect(lease.held).toBe(true)
   }
 })
+
+test('while the store is away the signal of a lease in doubt aborts by its deadline', async () => {
+  const { clock, client, wire } = makeWorld()
+  const lease = await clock.until(client({ ttlMs: 3000 }).mutex('a').acquire())
+  await clock.advance(1500)
+  wire.fate = () => 'hang'
+  const { remainingMs, signal } = lease
+  clock.stepWall(200)
+  expect(lease.held).toBe(false)
+  expect(signal.aborted).toBe(false)
+  await clock.advance(remainingMs)
+  expect(signal.aborted).toBe(true)
+})
