@@ -3,7 +3,7 @@
  *
  * The engine keeps a hole where a key has left until it replaces the table. An iteration from the
  * beginning passes all holes, so that each removal of the oldest key costs as much as the
- * collection is large. One iterator that goes on from where it stood passes each hole once.
+ * collection is large. One iterator that continues from where it stood passes each hole once.
  */
 export class OldestKeys<K> {
   readonly #of: { keys(): Iterator<K> }

@@ -41,8 +41,8 @@ interface Rest {
 }
 
 /**
- * Pages of an inspection. ZooKeeper has no list of a part of the children, so the names of all
- * locks are listed with the first page, and kept for the next ones.
+ * Pages of an inspection. ZooKeeper cannot list a part of the children. So the first page lists the
+ * names of all locks, and they are kept for the next ones.
  */
 export class QueuePages {
   /** What the inspection that was asked for last has not shown yet. */
