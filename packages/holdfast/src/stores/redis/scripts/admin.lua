@@ -50,13 +50,13 @@ local function downgrade(key, id)
 end
 
 -- It may arrive a second time, after a connection broke, when another claim has been granted the
--- lock since the first.
+-- lock since the first. A claim that adopted a lease meanwhile holds what the operator saw.
 local function steal(key, at_once, reason, last_token)
   local state = load_state(key, call('GET', key))
   local changed = expire_and_promote(key, state)
   local stolen = {}
   for _, holder in ipairs(all_holders(key, state)) do
-    if holder[TOKEN] <= last_token then table.insert(stolen, holder) end
+    if (holder[FIRST_TOKEN] or holder[TOKEN]) <= last_token then table.insert(stolen, holder) end
   end
   local free_in_ms = 0
   for _, holder in ipairs(stolen) do

@@ -37,7 +37,8 @@ local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner, is_detach
       if not is_detached then token = next_token(state) end
       state[LAST_TOKEN] = max(state[LAST_TOKEN], token)
       local weight, granted_at = holder[WEIGHT], holder[GRANTED]
-      holder = { to, owner, weight, ttl_ms, 1, token, granted_at, now + ttl_ms, false, from }
+      local first_token = holder[FIRST_TOKEN] or holder[TOKEN]
+      holder = { to, owner, weight, ttl_ms, 1, token, granted_at, now + ttl_ms, false, from, first_token }
       state[HELD] = state[HELD] + weight
       put_holder(key, state, holder, true, write_always)
       changed = true
