@@ -61,6 +61,7 @@ async function takeOut(session: ZooKeeperSession, claim: ClaimRef): Promise<Entr
   const found = await findEntry(session, claim)
   if (found === undefined) return undefined
   const node = await readNode(session, found)
-  await removeNode(session, found)
-  return node && decodeEntry(node.text)
+  // Another client may have taken it out meanwhile, and says so to its caller.
+  const removed = await removeNode(session, found)
+  return removed && node ? decodeEntry(node.text) : undefined
 }
