@@ -77,8 +77,9 @@ const ONLY_IN_FULL: readonly Kit[] = [
   { start: oneRedis, kinds: ['redis/ioredis5'], hasClient: true },
   {
     async start() {
-      const { name, sentinelPorts, stop } = await startSentinels()
-      return { at: `sentinel:${name}:${sentinelPorts.join(',')}`, remove: stop }
+      const sentinels = await startSentinels()
+      const { name, sentinelPorts } = sentinels
+      return { at: `sentinel:${name}:${sentinelPorts.join(',')}`, remove: () => sentinels.stop() }
     },
     kinds: ['redis/ioredis6', 'redis/redis6'],
     hasClient: true,

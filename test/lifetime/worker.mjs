@@ -130,7 +130,8 @@ async function openStore(kind, at) {
       const { mysqlStore } = await import('holdfast/mysql')
       const { createPool } = await import('mysql2/promise')
       const pool = createPool({ uri: at, connectionLimit: 4 })
-      return { store: mysqlStore({ pool }), end: () => pool.end() }
+      // It settles after the locks are closed: until then one connection sleeps for waiters.
+      return { store: mysqlStore({ pool }), end: async () => void pool.end() }
     }
     default:
       throw new Error(`There is no store ${kind}.`)
