@@ -28,6 +28,7 @@ try {
       // The longest first.
       npm('format', 'format:check'),
       npm('lint', 'lint'),
+      node('public API', 'scripts/api.mjs', '--check'),
       npm('words', 'words'),
       npm('types of the tests', 'check:tests'),
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),

@@ -69,4 +69,13 @@ export { DeadlockError, type DeadlockStep } from './lease/deadlock/deadlock-erro
 export type { LockErrorCode, LockHolder, LossReason } from './errors.js'
 export { systemClock, systemRandom } from './clock/clock.js'
 export type { Clock, Random, Timer } from './clock/clock.js'
-export * from './store/index.js'
+export type {
+  HolderInfo,
+  LockInfo,
+  LockKind,
+  Owner,
+  StealResult,
+  Store,
+  WaiterInfo,
+  WaitNote,
+} from './store/contract.js'

@@ -2,14 +2,13 @@
 import {
   createLocks,
   LockUsageError,
-  MAX_NAME_BYTES,
   onLockEvent,
   UnsupportedLockError,
   type LeaseNote,
   type WriteLease,
 } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
-import type { Store, Traits } from 'holdfast/store'
+import { MAX_NAME_BYTES, type Store, type Traits } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { outcomeOf } from '../support/world.js'
 

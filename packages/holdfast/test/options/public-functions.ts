@@ -101,11 +101,9 @@ const OF_A_URL: Reason = 'a part of openStore, for the command line: takes a URL
 export const ENTRIES = {
   '.': {
     channelName: PURE,
-    checkName: OF_A_NAME,
     createLocks: (options) => createLocks(memoryStore(), options),
     findDeadlocks: PURE,
     isLockError: PURE,
-    isPromise: PURE,
     onLockEvent: (options) => onLockEvent('lost', work, ...extra(options)),
   } satisfies Table<typeof import('holdfast')>,
   './store': { checkName: OF_A_NAME, isPromise: PURE } satisfies Table<
