@@ -61,7 +61,7 @@ async function takeOut(session: ZooKeeperSession, claim: ClaimRef): Promise<Entr
   const found = await findEntry(session, claim)
   if (found === undefined) return undefined
   const node = await readNode(session, found)
-  // Another client may have taken it out meanwhile, and says so to its caller.
+  // Another client may have taken it out meanwhile: only that one counts it.
   const removed = await removeNode(session, found)
   return removed && node ? decodeEntry(node.text) : undefined
 }

@@ -14,8 +14,8 @@ local KEPT_UNTIL, STUCK_UNTIL, LENGTH = 14, 15, 15
 -- A holder, and its first five fields of a waiter. STEAL_REASON is false, or the reason of a steal:
 -- "" where the operator gave none.
 local ID, OWNER, WEIGHT, TTL, TOKENS, TOKEN, GRANTED, EXPIRES, STEAL_REASON = 1, 2, 3, 4, 5, 6, 7, 8, 9
--- Of a holder that adopted its lease: the id of the claim that it took the lease from, and the token
--- of the grant with which the lease began.
+-- Of a holder that adopted its lease: the id of the claim that it took the lease from. Then the
+-- token of the grant with which the lease began.
 local PREDECESSOR, FIRST_TOKEN = 10, 11
 -- The rest of a waiter.
 local HEARTBEAT, SINCE, SEEN, CHANNEL = 6, 7, 8, 9
