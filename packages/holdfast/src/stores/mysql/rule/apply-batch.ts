@@ -21,10 +21,20 @@ modifies sql data sql security invoker
 begin
   declare v_request, v_answer longtext character set utf8mb4;
   declare v_now bigint default timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
-  declare v_index int default 0;
+  declare v_kept, v_times text character set ascii default '';
+  declare v_index, v_place int default 0;
   declare v_count int default json_length(a_names);
+  -- Without a list several requests may be for one lock, and their order counts.
+  if a_positions is not null or not exists (
+    select 1 from json_table(
+      a_requests, '$[*]' columns (a_verb varchar(16) character set ascii path '$.verb')
+    ) a where a.a_verb <> 'attempt'
+  ) then
+    call holdfast_keep_waiting_v1(a_requests, v_now, v_kept, v_times);
+  end if;
   while v_index < v_count do
-    if a_positions is null or find_in_set(v_index + 1, a_positions) then
+    if a_positions is null
+       or find_in_set(v_index + 1, a_positions) and not find_in_set(v_index + 1, v_kept) then
       call holdfast_expire_and_promote_v1(
         unhex(json_unquote(json_extract(a_names, concat('$[', v_index, ']')))), v_now, a_channels
       );
@@ -33,7 +43,13 @@ begin
   end while;
   set a_answers = '[', v_index = 0, v_count = json_length(a_requests);
   while v_index < v_count do
-    if a_positions is null or find_in_set(v_index + 1, a_positions) then
+    set v_place = find_in_set(v_index + 1, v_kept);
+    if v_place > 0 then
+      set a_answers = concat(
+        a_answers, if(a_answers = '[', '', ','), '{"outcome":"waiting","holderRemainingMs":',
+        substring_index(substring_index(v_times, ',', v_place), ',', -1), '}'
+      );
+    elseif a_positions is null or find_in_set(v_index + 1, a_positions) then
       set v_request = json_extract(a_requests, concat('$[', v_index, ']')), v_answer = null;
       case json_unquote(json_extract(v_request, '$.verb'))
         when 'attempt' then call holdfast_attempt_v1(v_request, v_now, v_answer);

@@ -24,6 +24,7 @@ import {
   PROMOTE_WAITERS,
   TRY_PASS_GUARD,
 } from './grants.js'
+import { KEEP_WAITING } from './heartbeats.js'
 import { DELETE_TOMBSTONES, FIND_GRANTS, LIST_LOCKS, NOTIFY_CLIENTS } from './housekeeping.js'
 import { INSPECT, STEAL } from './operator-verbs.js'
 import { PURGE_LOCKS } from './purge.js'
@@ -45,6 +46,7 @@ export const RULE: readonly string[] = [
   INSPECT,
   NOTIFY_CLIENTS,
   DELETE_TOMBSTONES,
+  KEEP_WAITING,
   APPLY_IN_ORDER,
   APPLY_FAST,
   APPLY_BATCH,
