@@ -105,6 +105,13 @@ describe('PostgreSQL', async () => {
     expect(await rows()).toBe('0')
   })
 
+  /** Connects all of them: `reserve` would wait forever for a connection that is not open. */
+  const connected = async (max: number): Promise<postgres.Sql> => {
+    const sql = sqlOf(max)
+    await Promise.all(Array.from({ length: max }, () => sql.unsafe('select 1')))
+    return sql
+  }
+
   const sqlOf = (max: number): postgres.Sql => {
     const sql = postgres(server.url, { max, fetch_types: false, onnotice: () => undefined })
     after(() => sql.end({ timeout: 1 }))
@@ -112,8 +119,7 @@ describe('PostgreSQL', async () => {
   }
 
   test.each([2, 4])('postgres, %i of them: a grant stands', async (max) => {
-    const sql = sqlOf(max)
-    await Promise.all(Array.from({ length: max }, () => sql.unsafe('select 1')))
+    const sql = await connected(max)
     const reserved: postgres.ReservedSql[] = []
     for (let count = 0; count < max; count += 1) {
       const one = await sql.reserve()
@@ -128,6 +134,26 @@ describe('PostgreSQL', async () => {
     await Promise.all(reserved.map(() => sql.unsafe('rollback').then(undefined, () => undefined)))
     expect(await isFree(name)).toBe(false)
     expect(await rows()).toBe('0')
+  })
+
+  test('pg, without an answer in time: the borrowed connections return to the pool', async () => {
+    const connecting: (() => void)[] = []
+    class SilentClient extends Client {
+      override connect(done?: unknown): Promise<never> {
+        if (connecting.length === 0) return super.connect(done as never) as never
+        connecting.push(() => (done as (error: Error) => void)(new Error('it ended')))
+        return new Promise(() => undefined)
+      }
+    }
+    const pool = poolOf(4, SilentClient)
+    const clients = await leave(pool, 2)
+    connecting.push(() => undefined)
+    const locks = locksOf(postgresStore({ pool, requestTimeoutMs: 300 }))
+    const refused = locks.inspect({ prefix: 'any' })
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(pool.idleCount).toBe(2)
+    for (const client of clients) await client.query('rollback')
+    for (const end of connecting) end()
   })
 
   test('postgres with one connection, in the transaction of the caller: STORE_CONFIG', async () => {

@@ -225,9 +225,21 @@ class PgClient implements Client {
   #sendPast(busy: PgPoolClient, statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
     warnOfOpenTransaction()
     busy.on('error', ignored)
-    this.#send(statement, limit, (error, rows) => {
+    let borrowed = true
+    const giveBack = (): void => {
+      if (!borrowed) return
+      borrowed = false
       busy.removeListener('error', ignored)
       busy.release()
+    }
+    // The other connection may never come. Another busy one may have been borrowed before.
+    const { giveUp } = limit
+    limit.giveUp = () => {
+      giveUp?.()
+      giveBack()
+    }
+    this.#send(statement, limit, (error, rows) => {
+      giveBack()
       onRows(error, rows)
     })
   }
