@@ -83,25 +83,27 @@ attempt.test(
   'a repeated attempt does not extend the lease',
   async (context) => {
     const claim = context.claim({ ttlMs: context.shortMs })
-    await context.take(claim)
+    const { token } = await context.take(claim)
     const grantedMs = context.time.nowMs()
     await context.time.pass(context.shortMs / 2)
     // The store answers after this and granted before that, so a slow machine changes nothing.
     const resentMs = context.time.nowMs()
-    const { remainingMs } = await resend(context, claim)
+    const { remainingMs, token: resentToken } = await resend(context, claim)
     // 50 ms for stores that count in whole units.
     const lastedMs = resentMs + remainingMs - grantedMs
-    assert.ok(lastedMs <= context.shortMs + 50, `ends ${lastedMs} ms after the grant`)
+    // On a very busy machine the lease has ended by then, and the store may grant another one.
+    if (resentToken === token)
+      assert.ok(lastedMs <= context.shortMs + 50, `ends ${lastedMs} ms after the grant`)
     await context.granted(context.claim(), remainingMs + context.slackMs)
   },
   { needs: [leaseExpiry] },
 )
 
-/** Repeats the attempt. On a very busy machine the lease has ended by then: 0 ms remain. */
+/** Repeats the attempt. Where the lease has ended by then, 0 ms may remain. */
 async function resend(
   context: Context,
   claim: Parameters<Context['attempt']>[0],
-): Promise<{ remainingMs: number }> {
+): Promise<{ remainingMs: number; token?: bigint }> {
   const result = await context.attempt(claim)
   return result.outcome === 'granted' ? result : { remainingMs: 0 }
 }
