@@ -13,11 +13,15 @@ import {
 import type { Traits } from 'holdfast/store'
 import type { Site } from './site.js'
 
-/** A lock that stays taken after the work; its lease is longer by a second. */
+/**
+ * A lock that stays taken after the work; its lease is longer by a second. Each holder keeps it for
+ * long, so its waiters give up soon: a queue of patient ones would outlast the limit of liveness.
+ */
 const LASTING = 'lasting'
 const LASTING_SHARE = 0.05
 const LASTING_TTL_MS = 1000
 const [LASTING_MS, LONGEST_LASTING_MS] = [100, 1500]
+const LASTING_WAIT_MS = 2000
 const PATIENT_LOCKS = 6
 const PATIENT_SHARE = 0.12
 /** How long an actor waits for a lock that it can do without. */
@@ -95,7 +99,7 @@ function lastingVisit(dice: Dice, site: Site): Step['act'] {
     actor.hold({
       target: site.mutex(LASTING, LASTING_TTL_MS),
       how: 'run',
-      waitMs: LONG_WAIT_MS,
+      waitMs: LASTING_WAIT_MS,
       atLeastMs,
       work: (belief) => actor.workFor(workMs, belief),
     })
