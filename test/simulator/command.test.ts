@@ -34,12 +34,12 @@ describe('the command', () => {
     'prints a failing seed: how to replay it, what broke, and the shortest story',
     { timeout: 180_000 },
     () => {
-      // Three seeds pass before the one that is caught, and that one is quickly cut down.
+      // Five seeds pass before the one that is caught, and that one is quickly cut down.
       const mutation = 'token-block-forgotten'
-      const failing = simulate('--seeds', '4', '--store', 'memory', '--mutation', mutation)
+      const failing = simulate('--seeds', '6', '--store', 'memory', '--mutation', mutation)
       expect(failing.status).toBe(1)
       const [, replay = ''] = /^replay: npm run simulate -- (.*)$/m.exec(failing.stdout) ?? []
-      expect(replay).toMatch(/^--store memory --seed 4 --mutation token-block-forgotten$/)
+      expect(replay).toMatch(/^--store memory --seed 6 --mutation token-block-forgotten$/)
       expect(failing.stdout).toMatch(/^broken: token-unique$/m)
       expect(failing.stdout).toMatch(/^cut down from \d+ to \d+ faults/m)
       expect(failing.stdout).toMatch(/^ +[\d.]+ ms +p\d\.\w \(pid \d+\) \S+ acquire ok /m)
