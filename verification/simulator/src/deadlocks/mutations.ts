@@ -31,7 +31,7 @@ export const DEADLOCK_MUTATIONS: readonly DeadlockMutation[] = [
     edits: [{ file: DETECTOR, find: NAMED, replace: 'deadlock' }],
     store: 'poll',
     as: 'true-report',
-    seed: 557,
+    seed: 512,
   },
   {
     name: 'any-victim',
@@ -52,7 +52,7 @@ export const DEADLOCK_MUTATIONS: readonly DeadlockMutation[] = [
     ],
     store: 'poll',
     as: 'liveness',
-    seed: 7,
+    seed: 68,
   },
   {
     name: 'no-weights',
@@ -65,6 +65,6 @@ export const DEADLOCK_MUTATIONS: readonly DeadlockMutation[] = [
       },
     ],
     as: 'true-report',
-    seed: 83,
+    seed: 473,
   },
 ]
