@@ -27,8 +27,6 @@ const HEALTHY: Readonly<ProxyFaults> = {
 
 export class Proxy {
   readonly faults: ProxyFaults = { ...HEALTHY }
-  /** How many connections clients have opened. */
-  connections = 0
   /** How many packets have come from clients. */
   packets = 0
   /** How many bytes the server has answered. */
@@ -79,7 +77,6 @@ export class Proxy {
       client.resetAndDestroy()
       return
     }
-    this.connections += 1
     const server = connect(this.target, '127.0.0.1')
     this.#tie(client, server)
     this.#tie(server, client)
