@@ -32,13 +32,13 @@ function openThrough(proxy: Proxy, library: Library) {
   return openStore({ url: `redis://127.0.0.1:${proxy.port}` }, library, { requestTimeoutMs: 1000 })
 }
 
-/** Does something when a client is about to send a command with a word. */
-function onSending(client: RedisClient, word: string, act: () => void): void {
+/** Does something when a client is about to send a command with a word, which waits for it. */
+function onSending(client: RedisClient, word: string, act: () => void | Promise<void>): void {
   const name = 'call' in client ? 'call' : 'sendCommand'
   const send = Reflect.get(client, name) as (...args: unknown[]) => unknown
   Reflect.set(client, name, (...args: unknown[]) => {
-    if (args.flat().includes(word)) act()
-    return send.apply(client, args)
+    const acting = args.flat().includes(word) ? act() : undefined
+    return acting ? acting.then(() => send.apply(client, args)) : send.apply(client, args)
   })
 }
 
@@ -74,6 +74,23 @@ for (const library of ['ioredis6', 'redis6'] as const) {
       // One that begins now means it.
       expect((await thief.steal('lock', { now })).holders).toBe(1)
       expect(await others.renew([next])).toMatchObject([{ outcome: 'lost' }])
+    },
+  )
+
+  test.each([true, false])(
+    `through ${library}: a steal ends a lease that another claim adopts meanwhile, with now: %s`,
+    async (now) => {
+      const server = await startServer()
+      const client = connectTo(server.url, library)
+      const [thief, others] = [closing(redisStore({ client })), openStore(server)]
+      const [from, to] = [makeClaim('lock'), makeClaim('lock')]
+      const { token } = await take(others, from)
+      onSending(client, 'steal', async () => {
+        const adopted = await others.adopt?.({ from, token, to, detached: false })
+        expect(adopted).toMatchObject({ outcome: 'granted' })
+      })
+      expect((await thief.steal('lock', { now })).holders).toBe(1)
+      expect(await others.renew([to])).toMatchObject([{ outcome: 'lost' }])
     },
   )
 }
