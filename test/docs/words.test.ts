@@ -41,7 +41,7 @@ describe('sentences of TypeScript', () => {
  * call()
  * @returns the rest.
  */
-// oxlint-disable-next-line no-console
+// prettier-ignore
 const x = 1
 `
     expect(sentences('a.ts', text)).toEqual(['2: Before.', '11: the rest.'])

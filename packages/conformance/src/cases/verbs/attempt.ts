@@ -83,6 +83,7 @@ attempt.test(
   'a repeated attempt does not extend the lease',
   async (context) => {
     const claim = context.claim({ ttlMs: context.shortMs })
+    const askedMs = context.time.nowMs()
     const { token } = await context.take(claim)
     const grantedMs = context.time.nowMs()
     await context.time.pass(context.shortMs / 2)
@@ -92,7 +93,8 @@ attempt.test(
     // 50 ms for stores that count in whole units.
     const lastedMs = resentMs + remainingMs - grantedMs
     // On a very busy machine the lease has ended by then, and the store may grant another one.
-    if (resentToken === token)
+    const mayBeOver = context.time.nowMs() - askedMs >= context.shortMs
+    if (resentToken === token || !mayBeOver)
       assert.ok(lastedMs <= context.shortMs + 50, `ends ${lastedMs} ms after the grant`)
     await context.granted(context.claim(), remainingMs + context.slackMs)
   },
