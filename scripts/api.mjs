@@ -1,6 +1,7 @@
 /**
  * Writes one file of the public API for each entry of the published packages: `npm run api`. With
- * `--check` it writes nothing, and fails when a file differs from the sources.
+ * `--check` it writes nothing, and fails when a file differs from the sources. Each public name
+ * needs a docstring.
  */
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -67,7 +68,16 @@ function report(folder, name, types) {
       message.handled = message.logLevel !== ExtractorLogLevel.Error
     },
   })
-  if (!apiReportChanged) return errorCount
+  const bare = namesWithoutDocstring(join(packageFolder, 'api', `${name}.api.md`))
+  for (const line of bare) console.error(`${folder}/api/${name}.api.md: no docstring: ${line}`)
+  const faults = errorCount + bare.length
+  if (!apiReportChanged) return faults
   console.log(`${folder}/api/${name}.api.md ${check ? 'differs from the sources.' : 'is written.'}`)
-  return check ? errorCount + 1 : errorCount
+  return check ? faults + 1 : faults
+}
+
+/** @returns {string[]} the declarations of the public names that have no docstring */
+function namesWithoutDocstring(/** @type {string} */ file) {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(/^\/\/ @public \(undocumented\)\n(.*)/gm)].map(([, line = '']) => line)
 }

@@ -3,6 +3,7 @@ import { type Clock, isLockError, type Lease, type Lockable, type Random } from 
 import { outcomeOf } from './expect.js'
 import type { HistoryNote, Recorder } from './history/index.js'
 
+/** The lock and the client of one actor that contends for it. */
 export interface ContentionOptions {
   readonly lock: Lockable
   readonly weight: number

@@ -39,6 +39,7 @@ export type Message =
   | { readonly verb: 'inspect'; readonly query: InspectQuery }
   | { readonly verb: 'wake'; readonly claim: Claim; readonly grant: PushedGrant | undefined }
 
+/** The name of a message. */
 export type Verb = Message['verb']
 
 /** A message, and when it was sent. */
@@ -69,6 +70,7 @@ export interface Fate {
 /** Decides about each message as it is sent. */
 export type Plan = (message: Message) => Fate
 
+/** The clock and the planned faults of a `FaultyStore`. */
 export interface FaultyStoreOptions {
   readonly clock?: Clock
   readonly plan?: Plan
@@ -78,6 +80,7 @@ export interface FaultyStoreOptions {
 
 const NO_FAULT: Fate = {}
 
+/** Wraps a store and applies the planned fate to each message. */
 export class FaultyStore implements Store {
   readonly name: string
   readonly traits: Traits

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from 'holdfast'
 import type { MaybePromise } from 'holdfast/store'
 import type { VirtualClock } from './virtual-clock.js'
 
+/** The time in which a case of the suite runs. */
 export interface Time {
   readonly clock: Clock
   nowMs(): number
@@ -18,6 +19,7 @@ export interface Time {
 /** How long to wait between two checks of a condition. */
 const LOOK_EVERY_MS = 10
 
+/** The clock and timers of this process. */
 export const realTime: Time = {
   clock: systemClock,
   nowMs: () => performance.now(),
@@ -38,6 +40,7 @@ export const realTime: Time = {
   },
 }
 
+/** Returns the time of a virtual clock, which steps on whenever a case waits. */
 export function virtualTime(clock: VirtualClock): Time {
   const time: Time = {
     clock,

@@ -12,6 +12,7 @@ interface PendingTimer {
   readonly fire: () => void
 }
 
+/** A clock that moves only when a test moves it. */
 export class VirtualClock implements Clock {
   #nowMs = 0
   #wallMs: number

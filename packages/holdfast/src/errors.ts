@@ -15,15 +15,20 @@ export { isLockError, LockError, type LockErrorCode, type LockErrorDetails } fro
 
 /** A holder of a lock, as `inspect` shows it. */
 export interface LockHolder {
+  /** The claim that holds the lock. */
   readonly claimId: string
+  /** The client that holds it. */
   readonly owner: {
     readonly clientId: string
     readonly host: string
     readonly pid: number
     readonly label?: string
   }
+  /** The fencing token of the holder's lease; undefined where no single token is known. */
   readonly token: bigint | undefined
+  /** The time since the grant, in milliseconds. */
   readonly heldMs: number
+  /** The time until the lease ends unless it is renewed, in milliseconds. */
   readonly remainingMs: number
 }
 
@@ -114,6 +119,7 @@ export function programText({ host, pid, label }: Program): string {
 export class LockQueueFullError extends LockError {
   /** @internal */
   static override readonly name: string = 'LockQueueFullError'
+  /** How many callers of this client may wait for one lock. */
   declare readonly maxWaiters: number
 
   constructor(maxWaiters: number, details: LockErrorDetails & { lock: string }) {
@@ -165,6 +171,7 @@ export type LossDetails = LockErrorDetails & {
 export class LockLostError extends LockError {
   /** @internal */
   static override readonly name: string = 'LockLostError'
+  /** How the lease was lost. */
   declare readonly reason: LossReason
   /** Who stole the lock and why, where that was said. */
   declare readonly stealReason: string | undefined

@@ -41,8 +41,11 @@ export class LockError extends Error {
    */
   static override readonly name: string = 'LockError'
   override readonly name: string
+  /** What went wrong, for programs. It never changes for one kind of failure. */
   readonly code: LockErrorCode
+  /** The full name of the lock; undefined where no single lock is concerned. */
   readonly lock: string | undefined
+  /** The name of the store; undefined where none is concerned. */
   readonly store: string | undefined
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {

@@ -10,9 +10,10 @@ export interface Block {
   readonly code: string
 }
 
-/** Returns the fenced blocks of a page in these languages, in their order. */
+/** Returns the fenced blocks of a page, or of the docstrings of a source, in their order. */
 export function blocksOf(page: string, languages: readonly string[]): Block[] {
-  const text = readFileSync(join(ROOT, page), 'utf8')
+  const source = readFileSync(join(ROOT, page), 'utf8')
+  const text = page.endsWith('.ts') ? source.replaceAll(/^ *\* ?/gm, '') : source
   return [...text.matchAll(/^```(\w+)\n([^]*?)^```/gm)]
     .map(([, language = '', code = '']) => ({ language, code }))
     .filter(({ language }) => languages.includes(language))

@@ -50,6 +50,7 @@ export const PAGES: readonly Page[] = [
   { path: 'docs/migrate/redlock.md', servers: ['redlock'] },
   { path: 'docs/migrate/verrou.md', servers: ['redis'] },
   { path: 'docs/internals/history.md' },
+  { path: 'packages/holdfast/src/locks/create.ts', locks: 'embedded:' },
 ]
 
 /** Pages whose samples are those of another page, or come from a program. */
@@ -60,7 +61,10 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 
 /** Returns the pages of the repository that have samples in one of these languages. */
 export function pagesWith(languages: readonly string[]): string[] {
-  const tracked = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+  const tracked = execFileSync('git', ['ls-files', '*.md', 'packages/*/src/*.ts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
   const pages = tracked.split('\n').filter((path) => path !== '')
   return pages.filter((path) => blocksOf(path, languages).length > 0)
 }

@@ -40,6 +40,7 @@ export interface Promised {
   readonly counter?: boolean
 }
 
+/** What the history's run promised, and how much slack its measurements have. */
 export interface CheckOptions {
   readonly promised?: Promised
 }

@@ -34,9 +34,13 @@ export interface Hold {
   readonly trail: Trail
 }
 
+/** A release, and the answer that its client got. */
 export interface Release {
+  /** When the client asked, in nanoseconds. */
   readonly askedNs: bigint
+  /** When the answer came, in nanoseconds; undefined without one. */
   readonly answeredNs: bigint | undefined
+  /** `ok` for released, `fail` for lost, `info` for in doubt. */
   readonly answer: 'ok' | 'fail' | 'info' | undefined
 }
 

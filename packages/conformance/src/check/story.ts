@@ -4,6 +4,7 @@ import { NEVER, type Hold, type Release, type Wait } from './hold.js'
 import { truthOf, type Truth } from './server-holds.js'
 import { inOrder, type Trail } from './violation.js'
 
+/** A history, put together: holds, waits and the events themselves. */
 export interface Story {
   /** In the order in which they began. */
   readonly holds: Hold[]

@@ -1,6 +1,7 @@
 /** What checkers find, and the piece of history that shows it. */
 import type { HistoryEvent } from '../history/index.js'
 
+/** A broken promise, with the events that prove it. */
 export interface Violation {
   /** Which promise was broken. */
   readonly property: string

@@ -48,10 +48,14 @@ export const HISTORY_ACTIONS = [
 export const HISTORY_TYPES = ['invoke', 'ok', 'fail', 'info'] as const
 export const HISTORY_MODES = ['exclusive', 'shared'] as const
 
+/** What an event is about: the column `f` of the table. */
 export type HistoryAction = (typeof HISTORY_ACTIONS)[number]
+/** A request, or which kind of answer. */
 export type HistoryType = (typeof HISTORY_TYPES)[number]
+/** Whether a claim shares the lock. */
 export type HistoryMode = (typeof HISTORY_MODES)[number]
 
+/** One event of a history, as one line of JSON. */
 export interface HistoryEvent {
   /**
    * When it was written: nanoseconds of a monotonic clock that all processes of the history share,

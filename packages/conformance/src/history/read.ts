@@ -3,6 +3,7 @@ import { HistoryError } from './error.js'
 import type { HistoryEvent } from './event.js'
 import { ALWAYS, EVENTS, FIELDS, type FieldName } from './fields.js'
 
+/** How a file of a history is read. */
 export interface ReadOptions {
   /** Drops a last line that is cut off, as a killed process leaves it. Default: false. */
   readonly cut?: boolean

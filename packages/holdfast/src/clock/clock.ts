@@ -9,6 +9,7 @@ import { LockUsageError } from '../errors.js'
 
 /** A pending timer. */
 export interface Timer {
+  /** Stops the timer. It does nothing after the timer has fired. */
   cancel(): void
   /**
    * Refs or unrefs the timer: whether it keeps the process alive. Virtual clocks leave it out.
@@ -16,6 +17,7 @@ export interface Timer {
   hold?(needed: boolean): void
 }
 
+/** Time, as the runtime reads it. Tests and simulations pass a virtual clock. */
 export interface Clock {
   /** Milliseconds on a clock that never goes back. Only differences have a meaning. */
   monotonicMs(): number
@@ -34,6 +36,7 @@ export interface Clock {
   atTickEnd?(work: () => void): void
 }
 
+/** Random numbers and identifiers, as the runtime draws them. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number
@@ -44,6 +47,7 @@ export interface Random {
 /** `setTimeout` turns anything larger into 1 ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+/** The clock of this process: the default of `createLocks`. */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
@@ -78,6 +82,7 @@ export function atTickEndOf(clock: Clock): (work: () => void) => void {
   return clock.atTickEnd?.bind(clock) ?? process.nextTick.bind(process)
 }
 
+/** The random source of this process: the default of `createLocks`. */
 export const systemRandom: Random = {
   next: () => Math.random(),
   // Users type ids on command lines, where a leading `-` would make an option of it. The

@@ -20,6 +20,7 @@ import { checkCommands, fencedInRedis, isRedis, type RedisCommand } from './redi
 
 export type { RedisCommand } from './redis.js'
 
+/** Where the fence keeps the largest token of each resource. */
 export interface FenceOptions {
   /** The schema that `postgresSchema()` made. Default `holdfast`. */
   readonly schema?: string

@@ -8,6 +8,7 @@ import { checkDuration } from '../options/lock-options.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import type { Store } from '../store/contract.js'
 
+/** The options of `locks.close`. */
 export interface CloseOptions {
   /**
    * How long callbacks may take to end after their signals aborted, in milliseconds. Default 5 000.

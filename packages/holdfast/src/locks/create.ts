@@ -40,17 +40,62 @@ import { striped, type StripedLock, type StripedOptions } from './striped.js'
 
 /** Locks over one store. */
 export interface Locks extends AsyncDisposable {
+  /** The store that `createLocks` was given. */
   readonly store: Store
   /** Unique to this `createLocks` call; stands in `inspect` and in events. */
   readonly clientId: string
+  /**
+   * A lock for one holder at a time. Clients of one name exclude each other.
+   * ```js
+   * await locks.mutex('order:42').run(async (lease) => {
+   *   const order = await load(42)
+   *   await ship(order, { signal: lease.signal, token: lease.token })
+   * })
+   * ```
+   * @throws LockUsageError when the name or an option makes no sense.
+   */
   mutex(name: string, options?: LockOptions): Mutex
+  /**
+   * A lock for many readers or one writer.
+   * ```js
+   * const settings = locks.readWriteLock('settings')
+   * await settings.read.run(readStored) // beside other readers
+   * await settings.write.run(buildAndStore) // alone
+   * ```
+   * @throws LockUsageError when the name or an option makes no sense.
+   * @throws UnsupportedLockError on stores without readers-writer locks.
+   */
   readWriteLock(name: string, options?: LockOptions): ReadWriteLock
+  /**
+   * A lock with a number of permits: as many holders at a time.
+   * ```js
+   * const workers = locks.semaphore('resize', { permits: 4 })
+   * await workers.run(work)
+   * await workers.run(work, { weight: 2 })
+   * ```
+   * @throws LockUsageError when the name or an option makes no sense.
+   * @throws UnsupportedLockError on stores without semaphores.
+   */
   semaphore(name: string, options: SemaphoreOptions): Semaphore
   /** Several locks as one, taken in the order of their names, all or none. */
   multi(locks: readonly Lockable[]): MultiLock
   /** One name over several mutexes, for many keys. */
   striped(name: string, options: StripedOptions): StripedLock
+  /**
+   * A candidate for the leadership of this name. One candidate of all leads at a time.
+   * ```js
+   * await locks.election('scheduler').lead(({ signal }) => schedule({ signal }))
+   * ```
+   * @throws LockUsageError when the name or an option makes no sense.
+   */
   election(name: string, options?: LockOptions): Election
+  /**
+   * Lets one caller of many make a missing value, while the others wait and read it.
+   * ```js
+   * const report = await locks.singleFlight('report').run(buildAndStore, { read: readStored })
+   * ```
+   * @throws LockUsageError when the name or an option makes no sense.
+   */
   singleFlight(name: string, options?: LockOptions): SingleFlight
   /**
    * Runs `work` unless another process does or has just done it: for a cron job on several replicas

@@ -12,6 +12,7 @@ import type { WaitOptions } from '../options/lock-options.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Leadership } from './observe.js'
 
+/** The events of an election, by name, with what their listeners are given. */
 export interface ElectionEvents {
   /** This candidate leads from now on. */
   elected: [lease: Lease]
@@ -25,7 +26,9 @@ export interface ElectionEvents {
   resigned: []
 }
 
+/** A candidate that campaigns for a leadership, leads, and resigns. */
 export interface Election {
+  /** The full name, namespace included. */
   readonly name: string
   /** Whether this candidate leads. Right even after a pause. */
   readonly isLeader: boolean

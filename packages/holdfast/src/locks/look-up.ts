@@ -12,6 +12,7 @@ import type { LockInfo, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
 import { unsupported } from './unsupported.js'
 
+/** Which locks `locks.inspect` shows. */
 export interface InspectOptions {
   /** The prefix of the names, without the namespace. Default: all of the namespace. */
   readonly prefix?: string
@@ -25,6 +26,7 @@ export interface LockState extends LockInfo {
   readonly freePermits: number | undefined
 }
 
+/** The options of `locks.ping`. */
 export type PingOptions = Pick<WaitOptions, 'signal'>
 
 const INSPECT_KEYS: KnownKeys<InspectOptions> = { prefix: 1, limit: 1 }

@@ -15,7 +15,10 @@ export interface MultiLease extends AsyncDisposable {
   readonly remainingMs: number
   /** Aborts when the first of them is lost. */
   readonly signal: AbortSignal
-  /** @throws LockLostError when one of them has ended. */
+  /**
+   * Throws unless all of them are held, also right after a pause.
+   * @throws LockLostError when one of them has ended.
+   */
   assertHeld(): void
   /** Renews all. Throws as `lease.renew` does. */
   renew(options?: RenewOptions): Promise<void>

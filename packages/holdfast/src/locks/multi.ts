@@ -12,6 +12,7 @@ import { BasicLock, type Lockable } from './lock.js'
 import type { MultiAcquirer } from './multi-acquirer.js'
 import type { MultiLease } from './multi-lease.js'
 
+/** Several locks that are taken as one: all of them or none. */
 export interface MultiLock {
   /** The full names, in the order in which they are taken. */
   readonly names: readonly string[]
@@ -20,7 +21,9 @@ export interface MultiLock {
    * for at least that long after the last of them was granted.
    */
   run<T>(work: (lease: MultiLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
+  /** Waits for all locks. Throws as `acquire` of one lock does. */
   acquire(options?: AcquireOptions): Promise<MultiLease>
+  /** Resolves to undefined when one of the locks is busy. Throws as that of one lock does. */
   tryAcquire(options?: AcquireOptions): Promise<MultiLease | undefined>
 }
 

@@ -8,6 +8,7 @@ import { checkKeys } from '../options/known-keys.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
+/** A lock for one holder at a time. */
 export type Mutex = Lockable
 
 /** @param call the public call whose options these are */

@@ -8,6 +8,7 @@ import type { HolderInfo } from '../store/contract.js'
 import { assertWork } from './at-least.js'
 import { mutex } from './mutex.js'
 
+/** The options of `locks.oncePerTick`. */
 export interface TickOptions {
   /**
    * How long the lock stays taken after the grant, in milliseconds. It must be longer than the

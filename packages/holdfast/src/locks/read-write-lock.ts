@@ -10,7 +10,9 @@ import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 import type { LockState } from './look-up.js'
 
+/** A lock for many readers or one writer, in the order of the queue. */
 export interface ReadWriteLock {
+  /** The full name, namespace included. */
   readonly name: string
   /**
    * Shared with other readers. A nested `run` always enters, inside of a reader and of the writer:

@@ -24,6 +24,7 @@ import { BasicLock, type Lockable } from './lock.js'
  */
 const WEIGHTS_KEPT = 64
 
+/** The options of `locks.semaphore`. */
 export interface SemaphoreOptions extends LockOptions {
   /** How many permits there are. All clients of one semaphore must agree. */
   readonly permits: number
@@ -35,6 +36,7 @@ export interface SemaphoreOptions extends LockOptions {
   readonly onMismatch?: 'refuse' | 'follow'
 }
 
+/** How much of a semaphore one claim takes. */
 export interface WeightOptions {
   /** How many permits to take. Default 1. */
   readonly weight?: number
@@ -45,13 +47,18 @@ const WEIGHT_KEYS: KnownKeys<WeightOptions> = { weight: 1 }
 const WEIGHTED_KEYS = { ...WEIGHT_KEYS, ...ACQUIRE_KEYS }
 const WEIGHTED_RUN_KEYS = { ...WEIGHT_KEYS, ...RUN_KEYS }
 
+/** A lock with permits. Each claim takes one, or as many as its `weight`. */
 export interface Semaphore extends Lockable {
+  /** How many permits this client assumes. */
   readonly permits: number
+  /** Runs `work` with `weight` permits. Throws as `run` of a mutex does. */
   run<T>(
     work: (lease: Lease) => T | PromiseLike<T>,
     options?: RunOptions & WeightOptions,
   ): Promise<T>
+  /** Takes `weight` permits. Throws as `acquire` of a mutex does. */
   acquire(options?: AcquireOptions & WeightOptions): Promise<Lease>
+  /** Takes `weight` permits, or resolves to undefined when too few are free. */
   tryAcquire(options?: AcquireOptions & WeightOptions): Promise<Lease | undefined>
   /** The same semaphore, taken with this weight: for `multi`. */
   withWeight(weight: number): Lockable

@@ -8,12 +8,15 @@ import type { Lease } from '../lease/hold/lease.js'
 import type { AcquireOptions } from '../options/lock-options.js'
 import type { Lockable } from './lock.js'
 
+/** The options of `singleFlight(…).run`. */
 export interface SingleFlightOptions<T> extends AcquireOptions {
   /** Reads the value where it is kept; undefined or null when it is missing. */
   readonly read: () => T | undefined | null | PromiseLike<T | undefined | null>
 }
 
+/** Makes a missing value once for many callers. */
 export interface SingleFlight {
+  /** The full name, namespace included. */
   readonly name: string
   /**
    * Reads the value; if it is missing, takes the lock, reads again, and calls `load` only if it is

@@ -7,6 +7,7 @@ import type { StealOptions, StealResult } from '../store/contract.js'
 import { checkText } from '../store/names.js'
 import { unsupported } from './unsupported.js'
 
+/** The options of `locks.steal`. */
 export interface StealLockOptions {
   /**
    * Free the lock at once, under running code: then only the fencing token protects. Default false.

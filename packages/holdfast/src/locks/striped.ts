@@ -8,6 +8,7 @@ import { checkWhole } from '../options/whole-number.js'
 import { checkName } from '../store/names.js'
 import { mutex, type Mutex } from './mutex.js'
 
+/** The options of `locks.striped`. */
 export interface StripedOptions extends LockOptions {
   /** How many mutexes. Changing it moves keys to other stripes: all clients must agree. */
   readonly stripes: number
@@ -15,8 +16,11 @@ export interface StripedOptions extends LockOptions {
 
 const STRIPED_KEYS: KnownKeys<StripedOptions> = { stripes: 1, ...LOCK_KEYS }
 
+/** A fixed number of mutexes for any number of keys. */
 export interface StripedLock {
+  /** The full name, namespace included. */
   readonly name: string
+  /** How many mutexes there are. */
   readonly stripes: number
   /** The mutex that guards this key. */
   for(key: string): Mutex

@@ -50,6 +50,7 @@ export interface LockOptions {
   readonly awaitRelease?: boolean
 }
 
+/** The options of `createLocks`. Those of a lock are the defaults of its locks. */
 export interface LocksOptions extends LockOptions {
   /** Stands before each lock name, with a colon. Default: none. */
   readonly namespace?: string

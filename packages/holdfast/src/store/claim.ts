@@ -14,6 +14,7 @@ export const CAPACITY_ALL = 2 ** 31 - 1
 
 /** The processes of a child that runs under a lock. A takeover checks whether they are gone. */
 export interface ProcessGroup {
+  /** The id of the group. */
   readonly pgid: number
   /** When the group's leader started, in units of the operating system: ids are used again. */
   readonly startTime: string
@@ -23,7 +24,9 @@ export interface ProcessGroup {
 export interface Owner {
   /** Names one `createLocks` call, forever. */
   readonly clientId: string
+  /** The name of the machine. */
   readonly host: string
+  /** The process of the client. */
   readonly pid: number
   /** The user's own text, such as the command that runs under the lock. */
   readonly label?: string
@@ -41,6 +44,7 @@ export interface WaitNote {
   readonly id: string
   /** The full name of the lock that it waits for. */
   readonly lock: string
+  /** How much of the lock's capacity it waits for. */
   readonly weight: number
   /** The claim that stands for a shared wait in the queue. An exclusive wait needs none. */
   readonly claimId?: string | undefined
@@ -56,16 +60,20 @@ export interface Claim {
   readonly lock: string
   /** Never used again. Letters, digits, `-`, `_` and `.`; at most 64 characters. */
   readonly id: string
+  /** What kind of lock it is. */
   readonly kind: LockKind
+  /** How much weight all holders may have together. */
   readonly capacity: number
   /** A claim is exclusive when its weight is the whole capacity. */
   readonly weight: number
+  /** How long a grant lasts without a renewal, in milliseconds. */
   readonly ttlMs: number
   /**
    * The longest time between two attempts of a waiter. The store forgets a waiter after three
    * missed heartbeats. A pushed grant lasts for three heartbeats until its first renewal.
    */
   readonly heartbeatMs: number
+  /** The client that makes the claim. */
   readonly owner: Owner
 }
 
@@ -74,7 +82,9 @@ export const HEARTBEATS_TO_LIVE = 3
 
 /** The part of a claim that finds it in the store. */
 export interface ClaimRef {
+  /** The full name of the lock. */
   readonly lock: string
+  /** The id of the claim. */
   readonly id: string
   /** The claim's TTL: how long its tombstone must last. */
   readonly ttlMs: number

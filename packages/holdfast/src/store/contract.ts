@@ -29,6 +29,7 @@ export * from './claim.js'
 export * from './traits.js'
 export type * from './transaction-guard.js'
 
+/** How a store handles one attempt. */
 export interface AttemptOptions {
   /** Join the queue of a busy lock. Otherwise the attempt leaves no trace on a busy lock. */
   readonly enqueue: boolean
@@ -47,6 +48,7 @@ export interface AttemptOptions {
 
 /** The claim holds the lock. */
 export interface Granted {
+  /** The lock is held. */
   readonly outcome: 'granted'
   /** The first token of the block. */
   readonly token: bigint
@@ -65,6 +67,7 @@ export interface Granted {
 
 /** The claim is in the queue. */
 export interface Waiting {
+  /** The claim waits. */
   readonly outcome: 'waiting'
   /** The time until the next lease ahead ends unless renewed: a good moment to attempt again. */
   readonly holderRemainingMs: number | undefined
@@ -77,15 +80,19 @@ export interface Waiting {
 
 /** The lock is busy, and the claim did not ask to queue or the store has no queue. */
 export interface Busy {
+  /** Another claim holds the lock. */
   readonly outcome: 'busy'
+  /** The time until the next lease ends unless it is renewed, where it is known. */
   readonly holderRemainingMs: number | undefined
 }
 
 /** The claim was withdrawn before this request arrived. It will never be granted. */
 export interface Withdrawn {
+  /** The claim has ended. */
   readonly outcome: 'withdrawn'
 }
 
+/** The answer to an attempt; `outcome` says which one. */
 export type AttemptResult = Granted | Waiting | Busy | Withdrawn
 
 /** The transfer of a lease from one claim to another. */
@@ -107,6 +114,7 @@ export interface Adoption {
 /** `granted` with one token, or the loss of `from`, which another claim may have taken over. */
 export type AdoptResult = Granted | LostRenewal
 
+/** A renewal of one claim's lease. */
 export interface Renewal extends ClaimRef {
   /** The owner that `inspect` shows from now on. */
   readonly owner: Owner
@@ -130,6 +138,7 @@ export type RenewResult =
   | LostRenewal
   | { readonly outcome: 'unknown'; readonly cause: LockError }
 
+/** The claim holds the lock no longer: its lease expired, or was stolen. */
 export type LostRenewal =
   | { readonly outcome: 'lost'; readonly reason: 'expired' }
   | { readonly outcome: 'lost'; readonly reason: 'stolen'; readonly stealReason?: string }
@@ -148,8 +157,11 @@ export type WithdrawOutcome = 'released' | 'left' | 'absent'
 
 /** A grant that travels with a wake-up. Its deadline counts from the last answer "waiting". */
 export interface PushedGrant {
+  /** The first token of the block. */
   readonly token: bigint
+  /** The number of reserved tokens. */
   readonly tokens: number
+  /** The TTL of the grant, in milliseconds. */
   readonly ttlMs: number
 }
 
@@ -159,15 +171,18 @@ export interface PushedGrant {
  */
 export type WakeListener = (grant?: PushedGrant) => void
 
+/** A subscription to the wake-ups of one claim. */
 export interface Watch {
   /**
    * Resolves when no wake-up can be missed any more. The runtime then attempts once more before it
    * sleeps. Undefined when the watch works at once. After a rejection only the heartbeats remain.
    */
   readonly ready: Promise<void> | undefined
+  /** Ends the subscription. Wake-ups that are on their way may still be reported. */
   close(): void
 }
 
+/** How a store ends the grants of a lock. */
 export interface StealOptions {
   /** Free the lock at once, under running code: only the fencing token protects then. */
   readonly now: boolean
@@ -175,6 +190,7 @@ export interface StealOptions {
   readonly reason?: string
 }
 
+/** What a steal has ended. */
 export interface StealResult {
   /** The number of stolen leases. Zero when the lock was free. */
   readonly holders: number
@@ -184,9 +200,13 @@ export interface StealResult {
   readonly guarded?: boolean
 }
 
+/** A holder of a lock, as the store sees it. */
 export interface HolderInfo {
+  /** The claim that holds the lock. */
   readonly claimId: string
+  /** The client that made the claim. */
   readonly owner: Owner
+  /** How much of the lock's capacity it takes. */
   readonly weight: number
   /**
    * Undefined where the grant has tokens for several leases of its process, which alone knows which
@@ -195,6 +215,7 @@ export interface HolderInfo {
   readonly token: bigint | undefined
   /** The time since the grant. */
   readonly heldMs: number
+  /** The time until the lease ends unless it is renewed, in milliseconds. */
   readonly remainingMs: number
   /** The lease was stolen: the store refuses its renewals. */
   readonly stolen: boolean
@@ -202,17 +223,27 @@ export interface HolderInfo {
   readonly stealReason?: string
 }
 
+/** A waiter in the queue of a lock, as the store sees it. */
 export interface WaiterInfo {
+  /** The claim that waits. */
   readonly claimId: string
+  /** The client that made the claim. */
   readonly owner: Owner
+  /** How much of the lock's capacity it waits for. */
   readonly weight: number
+  /** The time since it joined the queue, in milliseconds. */
   readonly waitedMs: number
 }
 
+/** The holders and waiters of one lock. */
 export interface LockInfo {
+  /** The full name of the lock. */
   readonly lock: string
+  /** What kind of lock its claims use. */
   readonly kind: LockKind
+  /** How much weight all holders may have together. */
   readonly capacity: number
+  /** The claims that hold the lock. */
   readonly holders: readonly HolderInfo[]
   /** In the order of the queue. */
   readonly waiters: readonly WaiterInfo[]
@@ -239,6 +270,7 @@ export type InspectQuery =
       readonly limit: number
     }
 
+/** A page of locks. */
 export interface InspectPage {
   /** The locks that have holders or waiters, by name where the store can sort. */
   readonly locks: readonly LockInfo[]
@@ -246,9 +278,11 @@ export interface InspectPage {
   readonly cursor: string | undefined
 }
 
+/** A service that keeps locks. The rules for one stand at the top of the contract. */
 export interface Store {
   /** Such as `memory` or `redis`. Errors and events name it. */
   readonly name: string
+  /** What the store can do and promises. */
   readonly traits: Traits
   /** Present where the store is in a database that has transactions. */
   readonly transactionGuard?: TransactionGuard
@@ -288,6 +322,7 @@ export interface Store {
   watch(claim: Claim, wake: WakeListener): Watch
   /** Ends the grants of all holders of the lock. The next token is larger. */
   steal(lock: string, options: StealOptions): MaybePromise<StealResult>
+  /** Shows the holders and waiters of one lock, or of a page of locks. */
   inspect(query: InspectQuery): MaybePromise<InspectPage>
   /**
    * Resolves when the requests of the tick that has just ended are written, where a client library

@@ -12,6 +12,7 @@ export interface Traits {
   readonly fencing: boolean
   /** A grant can reserve several tokens, for hand-offs inside one process. */
   readonly tokenBlocks: boolean
+  /** The kinds of lock that the store grants. */
   readonly kinds: readonly LockKind[]
   /** Waiters queue in the store, and no claim overtakes another there. */
   readonly fair: boolean
@@ -19,10 +20,13 @@ export interface Traits {
   readonly wakeUp: 'push' | 'poll'
   /** The clock that ends a lease. */
   readonly expiry: 'process' | 'machine' | 'server' | 'session'
+  /** A writer's lease can become a reader's. */
   readonly downgrade: boolean
   /** A lease can pass to another process: the store has `adopt`. */
   readonly adopt: boolean
+  /** The store can end the grants of a lock. */
   readonly steal: boolean
+  /** The store can show holders and waiters. */
   readonly inspect: boolean
   /**
    * The requests of one client for a lock are decided in the order in which they left, unless a

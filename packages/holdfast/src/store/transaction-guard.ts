@@ -6,6 +6,7 @@ export type GuardQuery = (sql: string, values: readonly string[]) => Promise<rea
 
 /** A lease, as the transaction that it covers names it. */
 export interface GuardedLease extends Pick<ClaimRef, 'lock' | 'id'> {
+  /** The fencing token, in decimal digits. */
   readonly token: string
 }
 

@@ -11,6 +11,7 @@ export type Dialect = 'postgres' | 'mysql'
 
 /** A database in the hands of some library. `Tx` is what that library calls a transaction. */
 export interface TransactionalDatabase<Tx> {
+  /** The SQL that the database speaks. */
   readonly dialect: Dialect
   /**
    * Begins a transaction, commits it when `work` resolves, and rolls it back when `work` rejects.
@@ -25,6 +26,7 @@ export interface TransactionalDatabase<Tx> {
 
 /** A transaction that is at work. */
 export interface SqlSession {
+  /** The SQL that the database speaks. */
   readonly dialect: Dialect
   /** As that of `TransactionalDatabase`. */
   query(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>

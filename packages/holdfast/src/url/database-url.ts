@@ -7,6 +7,7 @@ import { LockUsageError } from '../errors.js'
 import { URL_OPTIONS, type UrlOptions } from './database-options.js'
 import { shownOption, shownUrl } from './secrets.js'
 
+/** A database URL: what the client library takes, and the options of the store. */
 export interface DatabaseUrl {
   /** For the client library. */
   readonly url: string

@@ -16,6 +16,7 @@ import { schemeOf } from './scheme.js'
 import { nearest } from '../options/nearest-word.js'
 import { zookeeperOptions } from './zookeeper.js'
 
+/** The options of `openStore`. */
 export interface OpenStoreOptions {
   /**
    * A folder: the client library of the store is looked up there first, then beside Holdfast.

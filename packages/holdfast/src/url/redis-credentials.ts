@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { LockUsageError } from '../errors.js'
 import { settingsError } from './settings-error.js'
 
+/** The user and password for Redis. */
 export interface RedisCredentials {
   readonly username?: string
   readonly password: string

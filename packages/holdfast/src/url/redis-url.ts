@@ -21,6 +21,7 @@ import {
 } from './redis-credentials.js'
 import { shownOption } from './secrets.js'
 
+/** How the servers of a URL belong together. */
 export type RedisKind = 'single' | 'sentinel' | 'cluster' | 'redlock'
 
 /** Where a server listens: at a port, or at the path of a Unix socket. */
@@ -31,6 +32,7 @@ export function shownHost(host: RedisHost): string {
   return 'path' in host ? host.path : `${host.host}:${host.port}`
 }
 
+/** Certificates for connections to Redis. */
 export interface RedisTls {
   readonly ca?: Buffer
   readonly cert?: Buffer
@@ -38,6 +40,7 @@ export interface RedisTls {
   readonly servername?: string
 }
 
+/** A URL of Redis, taken apart. */
 export interface RedisTarget {
   readonly kind: RedisKind
   readonly hosts: readonly RedisHost[]

@@ -19,6 +19,7 @@ type Answered = Operation & { readonly answeredNs: bigint }
 type Fenced = Answered & { readonly token: bigint }
 type Counted = Answered & { readonly value: number }
 
+/** Returns each write that the fenced counter should have refused or kept. */
 export function checkCounter({ events }: Story): Violation[] {
   return [...byKey(operationsOf(events)).values()].flatMap((operations) => {
     const accepted = operations.filter((one): one is Answered => one.outcome === 'ok')

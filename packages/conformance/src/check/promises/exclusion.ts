@@ -18,6 +18,7 @@ interface Part {
   readonly endNs: bigint
 }
 
+/** Returns each moment at which the holds of a lock exceeded its capacity. */
 export function checkExclusion(holds: readonly Hold[]): Violation[] {
   const found: Violation[] = []
   for (const its of byKey(holds).values()) found.push(...sweep(its))

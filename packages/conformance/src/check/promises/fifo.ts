@@ -14,6 +14,7 @@ import { byKey, describe, indexAfter, type Hold, type Wait } from '../hold.js'
 import type { Story } from '../story.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
+/** How far a client may overtake earlier waiters: the bound of a cohort. */
 export interface FifoOptions {
   /** How many holds of one process may overtake a waiter. 0 is a strict queue. Default: 32. */
   readonly inARow?: number
@@ -28,6 +29,7 @@ const FOR_NS = 10_000_000n
 /** A wait is over this long before its error at most: the client asks who holds the lock. */
 const REPORT_NS = 250_000_000n
 
+/** Returns each grant that overtook an earlier waiter by more than the bound. */
 export function checkFifo(
   { holds, waits }: Story,
   { inARow = IN_A_ROW, forNs = FOR_NS, slackNs = 0n }: FifoOptions = {},

@@ -9,6 +9,7 @@
 import { byKey, describe, type Hold } from '../hold.js'
 import { MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
+/** Returns each reading of `held` that was true after the end of the lease. */
 export function checkHeld(holds: readonly Hold[]): Violation[] {
   return [...byKey(holds).values()].flatMap((its) => its.flatMap(judge).slice(0, MOST_VIOLATIONS))
 }

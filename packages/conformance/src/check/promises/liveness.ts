@@ -8,6 +8,7 @@ import type { Hold, Wait } from '../hold.js'
 import type { Story } from '../story.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
+/** From when on, and within which bound, each waiter has to be served. */
 export interface LivenessOptions {
   /** When the last fault ended, on the clock of the history, in nanoseconds. */
   readonly healedNs: bigint
@@ -20,6 +21,7 @@ export interface LivenessOptions {
   readonly watchedNs?: bigint
 }
 
+/** Returns each waiter that was not served within the bound after healing. */
 export function checkLiveness(
   { holds, waits }: Story,
   { healedNs, boundNs, watchedNs }: LivenessOptions,

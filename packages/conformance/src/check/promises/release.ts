@@ -16,6 +16,7 @@ import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violati
 
 type Released = Hold & { readonly release: Release & { readonly answeredNs: bigint } }
 
+/** Returns each release whose answer contradicts what the server held. */
 export function checkRelease(story: Story, { slackNs = 0n }: TruthOptions = {}): Violation[] {
   const found: Violation[] = []
   for (const [key, its] of byKey(story.holds)) {

@@ -12,6 +12,7 @@ import { compare, MOST_VIOLATIONS, piece, type Violation } from '../violation.js
 
 type Fenced = Hold & { readonly token: bigint }
 
+/** Returns each lease whose token is not larger than that of an earlier lease. */
 export function checkTokens(holds: readonly Hold[]): Violation[] {
   const found: Violation[] = []
   for (const all of byKey(holds).values()) {

@@ -9,12 +9,16 @@ import type { Tenure } from '../server-holds.js'
 import type { Story } from '../story.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violation.js'
 
+/** How exact the observations of the server are. */
 export interface TruthOptions {
   /** How far the server's clock may differ, in nanoseconds. Default: 0, for the same clock. */
   readonly slackNs?: bigint
 }
 
-/** @param story of a history with `truth` events: without them the server held no lock */
+/**
+ * Returns each lease that its client trusted while the server held none for it.
+ * @param story of a history with `truth` events: without them the server held no lock
+ */
 export function checkTruth(story: Story, { slackNs = 0n }: TruthOptions = {}): Violation[] {
   const found: Violation[] = []
   for (const [key, its] of byKey(story.holds)) {

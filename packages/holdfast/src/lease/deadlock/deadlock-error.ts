@@ -6,10 +6,15 @@ import { LockError, type LockErrorDetails } from '../../lock-error.js'
 export interface DeadlockStep {
   /** The full name of the lock that it holds. */
   readonly lock: string
+  /** The claim that holds the lock. */
   readonly claimId: string
+  /** The client that made the claim: one `createLocks` call. */
   readonly clientId: string
+  /** The machine of the holder. */
   readonly host: string
+  /** The process of the holder. */
   readonly pid: number
+  /** The text that the holder's client was given as `label`. */
   readonly label?: string
   /** The full name of the lock that it waits for. */
   readonly waitsFor: string

@@ -32,6 +32,7 @@ export interface SeenHolder {
 export interface Deadlock {
   /** Names these locks, claims and waits. */
   readonly id: string
+  /** All stuck waits, the victim included. */
   readonly waits: readonly WaitNote[]
   /** Whether every note names this deadlock: each client has seen it, and noted it since. */
   readonly isNamed: boolean

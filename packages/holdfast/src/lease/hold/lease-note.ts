@@ -6,7 +6,9 @@ import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkLabel } from '../../options/lock-options.js'
 import type { Grant } from '../grant/grant.js'
 
+/** What a holder adds to the owner that `inspect` shows. */
 export interface LeaseNote {
+  /** Replaces the label of the client for this lease. At most 1 000 characters. */
   readonly label?: string
   /** The process group of a child that works under the lease. */
   readonly group?: ProcessGroup

@@ -1,6 +1,7 @@
 /** A lease as user code sees it. */
 import type { LeaseNote } from './lease-note.js'
 
+/** The options of `lease.renew`. */
 export interface RenewOptions {
   /** How long the lease lasts without renewal from here on, in milliseconds. */
   readonly ttlMs?: number
@@ -27,6 +28,7 @@ export interface Lease extends AsyncDisposable {
   /** Aborts when the lease is lost, at the latest by its deadline. The reason: `LockLostError`. */
   readonly signal: AbortSignal
   /**
+   * Throws unless the lease is held, also right after a pause.
    * @throws LockLostError when the lease was lost.
    * @throws LockUsageError when it was released.
    */

@@ -11,11 +11,15 @@ import { detached } from '../../async/async-context.js'
 export interface LockEvent {
   /** The full name of the lock. */
   readonly lock: string
+  /** The name of the store, such as `redis`. */
   readonly store: string
+  /** The client: one `createLocks` call. */
   readonly clientId: string
+  /** The claim that the event is about. */
   readonly claimId: string
 }
 
+/** The events and their messages. Their channels are named `holdfast:NAME`. */
 export interface LockEvents {
   /** An attempt was answered. `durationMs`: from sending it. */
   attempted: LockEvent & { readonly outcome: string; readonly durationMs: number }
@@ -70,6 +74,7 @@ export interface LockEvents {
   }
 }
 
+/** The name of an event, as the channel has it behind `holdfast:`. */
 export type LockEventName = keyof LockEvents
 
 /** The name of the diagnostics channel of an event. */

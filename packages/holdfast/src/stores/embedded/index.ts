@@ -12,6 +12,7 @@ import { EmbeddedStore } from './store.js'
 
 export { defaultDirectory, SYSTEM_DIRECTORY } from './directory.js'
 
+/** Where the state of an embedded store is kept. */
 export interface EmbeddedStoreOptions {
   /**
    * The folder of the state. Programs that are to exclude each other must use the same one.

@@ -5,6 +5,7 @@ import { Connection } from './connection.js'
 import { METHODS, readStatus } from './messages.js'
 import { checkOptions, type EtcdOptions } from './options.js'
 
+/** What `doctor` reports about a member of etcd. */
 export interface EtcdMember {
   readonly endpoint: string
   /** Why it did not answer. The rest is missing then. */

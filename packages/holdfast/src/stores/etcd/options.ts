@@ -4,6 +4,7 @@ import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { withoutPassword } from '../coordination/address-without-password.js'
 
+/** Where etcd is, and how a client proves who it is. */
 export interface EtcdOptions {
   /**
    * Such as `http://10.0.0.1:2379` or `10.0.0.1:2379`; `https://` for TLS. All members, so that one
@@ -21,11 +22,13 @@ export interface EtcdOptions {
   readonly tls?: EtcdTls
 }
 
+/** Certificates for connections to etcd. */
 export interface EtcdTls {
   /** Who signs the servers' certificates. Default: those that Node trusts. */
   readonly ca?: string | Uint8Array
   /** The client's own certificate and key, where the servers ask for one. */
   readonly cert?: string | Uint8Array
+  /** The key of the client's certificate. */
   readonly key?: string | Uint8Array
   /**
    * The name that the servers' certificates are made out to, where it is not the host of the

@@ -31,6 +31,7 @@ import type {
 } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
 
+/** Time and randomness of a store in memory, for tests. */
 export interface MemoryStoreOptions {
   /** Time, for simulations. */
   readonly clock?: Clock

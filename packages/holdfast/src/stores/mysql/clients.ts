@@ -27,8 +27,11 @@ export interface MysqlConnection {
 
 /** As much of a pool of `mysql2/promise` as is used. */
 export interface MysqlPool {
+  /** Sends a statement as text. */
   query(statement: Statement): Promise<[unknown, unknown]>
+  /** Sends a statement that the server prepares. */
   execute(statement: Statement): Promise<[unknown, unknown]>
+  /** Borrows a connection. */
   getConnection(): Promise<MysqlConnection>
 }
 
@@ -37,6 +40,7 @@ export type Connections = Pick<MysqlPool, 'getConnection'>
 
 /** A pool of `mysql2` itself, with callbacks. */
 export interface MysqlCallbackPool {
+  /** The same pool with promises. */
   promise(): MysqlPool
 }
 

@@ -11,6 +11,7 @@ import {
 import { explain, isDenied, isUnmigrated } from './errors.js'
 import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
 
+/** What `doctor` reports about a MySQL or MariaDB server. */
 export interface MysqlDiagnosis {
   readonly product: 'MariaDB' | 'MySQL'
   /** Such as `10.11.19`. */

@@ -13,6 +13,7 @@ export { migrateMysql } from './migrate.js'
 export { mysqlSchema } from './schema.js'
 export { mysqlTransactions } from '../../transaction/libraries/mysql2.js'
 
+/** Where the state of a store in MySQL or MariaDB is kept. */
 export interface MysqlStoreOptions {
   /** `createPool(…)` of `mysql2/promise` or of `mysql2`. The store never closes it. */
   readonly pool: MysqlPool | MysqlCallbackPool

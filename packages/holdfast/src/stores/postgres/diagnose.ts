@@ -6,6 +6,7 @@ import type { PgPool } from './pools.js'
 import { explain } from './errors.js'
 import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
 
+/** What `doctor` reports about a PostgreSQL server. */
 export interface PostgresDiagnosis {
   /** Such as `15.18`. */
   readonly version: string

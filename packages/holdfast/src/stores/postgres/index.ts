@@ -15,6 +15,7 @@ export { postgresSchema } from './schema.js'
 export { pgTransactions } from '../../transaction/libraries/pg.js'
 export { postgresJsTransactions } from '../../transaction/libraries/postgres-js.js'
 
+/** Where the state of a store in PostgreSQL is kept. */
 export interface PostgresStoreOptions {
   /** `new pg.Pool(…)` or `postgres(…)`. The store never closes it. */
   readonly pool: PgPool | PostgresJs

@@ -44,6 +44,7 @@ const CLUSTER_COMMANDS = [
 ]
 const CLUSTER_PUBLISHING = ['spublish', 'ssubscribe', 'sunsubscribe']
 
+/** What the store is used for, which decides the rights that it needs. */
 export interface AclNeeds {
   /** The version of the server, such as `7.0.15`. */
   readonly version: string

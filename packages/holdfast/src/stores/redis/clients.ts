@@ -157,6 +157,7 @@ export interface NodeRedisOwnSentinel {
 /** A client of one server, or of the server that the Sentinels name. */
 export type RedisServerClient = IoRedisClient | NodeRedisClient | NodeRedisSentinel
 export type RedisClusterClient = IoRedisCluster | NodeRedisCluster
+/** A client of Redis, of either library, for one server, Sentinels or a Cluster. */
 export type RedisClient = RedisServerClient | RedisClusterClient
 
 export function isIoRedisCluster(client: RedisClient): client is IoRedisCluster {

@@ -13,6 +13,7 @@ import { clusterTransportOf, openRedis, transportOf } from './open.js'
 import { textOf } from './answers.js'
 import type { RedisStore } from './store.js'
 
+/** What `doctor` reports about a Redis server. */
 export interface RedisDiagnosis {
   /** `redis`, `valkey`, or the name that another server gives itself. */
   readonly product: string
@@ -49,6 +50,7 @@ export interface RedisDiagnosis {
   readonly denied: readonly string[]
 }
 
+/** The server that `diagnose` looks at. */
 export interface DiagnoseOptions {
   /** Of one server; a member of a Cluster is asked through a client of its own. */
   readonly client: RedisClient
@@ -65,8 +67,9 @@ const MOST_LOCKS = 10_000
 const LOOKED_AT_TOGETHER = 64
 
 /**
- * @throws StoreUnavailableError when the server does not answer, or refuses this user;
- * LockUsageError for a Cluster
+ * Returns what `doctor` reports about a server.
+ * @throws StoreUnavailableError when the server does not answer, or refuses this user.
+ * @throws LockUsageError for a Cluster.
  */
 export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis> {
   checkKeys('diagnose', options, KEYS, { store: STORE_NAME })

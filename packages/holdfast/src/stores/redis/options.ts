@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../clock/clock.js'
 import type { KnownKeys } from '../../options/known-keys.js'
 import type { RedisClient } from './clients.js'
 
+/** The client of a store in Redis, and how it is used. */
 export interface RedisStoreOptions {
   /**
    * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or

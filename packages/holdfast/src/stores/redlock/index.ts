@@ -18,6 +18,7 @@ import { RedlockStore } from './store.js'
 
 export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/clients.js'
 
+/** The servers of a Redlock store, and how they are used. */
 export interface RedlockStoreOptions {
   /**
    * One client for each server, ioredis or node-redis, mixed as you like. At least three

@@ -4,6 +4,7 @@ import type { Server } from './connection.js'
 import { checkOptions, DEFAULT_TICK_MS, parseConnect, type ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
+/** What `doctor` reports about one server of ZooKeeper. */
 export interface ZooKeeperServer {
   readonly address: string
   /** Whether a connection could be made. */
@@ -14,6 +15,7 @@ export interface ZooKeeperServer {
   readonly mode?: string
 }
 
+/** What `doctor` reports about ZooKeeper. */
 export interface ZooKeeperDiagnosis {
   readonly servers: readonly ZooKeeperServer[]
   /** The session that leases of the TTL need, in milliseconds; it was granted. */
@@ -39,7 +41,10 @@ export async function diagnose(
   return { servers, sessionMs }
 }
 
-/** @throws LockUsageError when the options make no sense. */
+/**
+ * Connects to each server, and returns what it reports.
+ * @throws LockUsageError when the options make no sense.
+ */
 export async function examineServers(
   options: ZooKeeperOptions,
 ): Promise<readonly ZooKeeperServer[]> {

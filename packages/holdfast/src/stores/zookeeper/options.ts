@@ -7,6 +7,7 @@ import type { Server } from './connection.js'
 /** The `tickTime` that ZooKeeper has by default, in milliseconds. */
 export const DEFAULT_TICK_MS = 2000
 
+/** Where ZooKeeper is, and how a client proves who it is. */
 export interface ZooKeeperOptions {
   /**
    * The servers and, if you like, a path that stands before all others:

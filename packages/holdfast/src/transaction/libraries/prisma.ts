@@ -20,7 +20,9 @@ export interface PrismaTransaction {
  * milliseconds.
  */
 export interface PrismaTransactionOptions {
+  /** How long a transaction may wait for a connection. */
   readonly maxWait?: number
+  /** How long a transaction may last. */
   readonly timeout?: number
 }
 

@@ -10,6 +10,7 @@ import { isLockTimeout } from '../failures.js'
 import { oneAtATime } from './one-at-a-time.js'
 import { adviceOn, withinWait } from './within-wait.js'
 
+/** The options of `advisoryLock`. */
 export interface AdvisoryLockOptions {
   /** Beside others who share it, instead of alone. Default false. */
   readonly shared?: boolean

@@ -22,6 +22,7 @@ import { checkKey, ROW_KEYS, whereKey, type CheckedKey, type RowKey } from './ro
 import { checkUniqueKey } from './unique-key.js'
 import { adviceOn, withinWait } from './within-wait.js'
 
+/** The options of `lockRow`. */
 export interface LockRowOptions<Tx> {
   /**
    * How long to wait while another transaction has the row, in milliseconds; 0 looks once. MySQL

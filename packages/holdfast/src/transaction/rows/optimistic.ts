@@ -24,11 +24,13 @@ import {
   type RowKey,
 } from './row-key.js'
 
+/** A row with a version, which each update makes larger. */
 export interface VersionedRow extends RowKey {
   /** The column that counts changes: a whole number, never null. Default `version`. */
   readonly version?: string
 }
 
+/** The options of `optimistic`. */
 export interface OptimisticOptions {
   /** How often the change is tried at most. Default 10. */
   readonly tries?: number
