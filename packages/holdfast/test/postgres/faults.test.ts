@@ -1,11 +1,13 @@
 /** What can happen to a server and its connections while locks are held and waited for. */
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import {
+  migratePostgres,
   pgTransactions,
   postgresSchema,
   postgresStore,
   type PostgresStoreOptions,
 } from 'holdfast/postgres'
+import { postgresJsTransactions } from 'holdfast/transaction'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
@@ -217,6 +219,27 @@ test.each(['pg', 'postgres'])(
     }
   },
 )
+
+test('a pooler, between transactions and migrations of both libraries', async () => {
+  const pooler = await startPgbouncer(server.port, 'transaction', 2)
+  after(() => pooler.remove())
+  const sql = postgres(pooler.url, { max: 3, fetch_types: false, onnotice: () => undefined })
+  after(() => sql.end({ timeout: 1 }))
+  const pool = poolOf({ connectionString: pooler.url })
+  server.psql('create table pooled (id integer)')
+  const [db, other] = [postgresJsTransactions(sql), pgTransactions(pool)]
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([
+      db.transaction(async (tx) => tx.unsafe('insert into pooled values (1)')),
+      other.transaction((tx) => tx.query('insert into pooled values (2)')),
+      migratePostgres(round % 2 === 0 ? sql : pool, `pooled_${round}`),
+    ])
+  }
+  expect(await server.ask('select count(*) from pooled')).toBe('10')
+  expect(await server.ask("select count(*) from pg_namespace where nspname like 'pooled%'")).toBe(
+    '5',
+  )
+})
 
 test.each(['pg', 'postgres'])(
   'a database or a user that a pooler does not let in, through %s',

@@ -4,9 +4,9 @@
  */
 import { createLocks, type Locks } from 'holdfast'
 import { migrateMysql, mysqlSchema, mysqlStore } from 'holdfast/mysql'
-import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import { migratePostgres, postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
-import { mysqlTransactions, pgTransactions } from 'holdfast/transaction'
+import { mysqlTransactions, pgTransactions, postgresJsTransactions } from 'holdfast/transaction'
 import { createPool } from 'mysql2/promise'
 import { Client, Pool, type PoolClient } from 'pg'
 import postgres from 'postgres'
@@ -28,6 +28,35 @@ async function leave(pool: Pool, count: number): Promise<PoolClient[]> {
   for (const client of clients) client.release()
   return clients
 }
+
+/** Leaves connections inside of transactions that have run a statement. */
+async function leaveReserved(
+  sql: postgres.Sql,
+  count: number,
+  statement = 'insert into work values (1)',
+): Promise<postgres.ReservedSql[]> {
+  const reserved: postgres.ReservedSql[] = []
+  for (let left = count; left > 0; left -= 1) {
+    const one = await sql.reserve()
+    await one.unsafe('begin')
+    await one.unsafe(statement).then(undefined, () => undefined) // it is to fail
+    reserved.push(one)
+  }
+  for (const one of reserved) one.release()
+  return reserved
+}
+
+async function isRefused(handle: unknown): Promise<void> {
+  const refusal = { code: 'LOCK_USAGE' }
+  await expect(migratePostgres(handle as Pool)).rejects.toMatchObject(refusal)
+  expect(() => postgresStore({ pool: handle as Pool })).toThrow(expect.objectContaining(refusal))
+  expect(() => postgresJsTransactions(handle as postgres.Sql)).toThrow(
+    expect.objectContaining(refusal),
+  )
+}
+
+const work = async (tx: { unsafe(text: string): PromiseLike<unknown> }): Promise<unknown> =>
+  tx.unsafe('select 1')
 
 describe('PostgreSQL', async () => {
   const server = await startPostgres()
@@ -118,22 +147,98 @@ describe('PostgreSQL', async () => {
     return sql
   }
 
-  test.each([2, 4])('postgres, %i of them: a grant stands', async (max) => {
+  test.each([2, 3, 4])('postgres, %i of them: a grant stands', async (max) => {
     const sql = await connected(max)
-    const reserved: postgres.ReservedSql[] = []
-    for (let count = 0; count < max; count += 1) {
-      const one = await sql.reserve()
-      await one.unsafe('begin')
-      await one.unsafe('insert into work values (1)')
-      reserved.push(one)
-    }
-    for (const one of reserved) one.release()
+    const reserved = await leaveReserved(sql, max)
     const locks = locksOf(postgresStore({ pool: sql }))
     const name = `postgres ${max}`
     await locks.mutex(name).acquire({ waitMs: 5000 })
     await Promise.all(reserved.map(() => sql.unsafe('rollback').then(undefined, () => undefined)))
     expect(await isFree(name)).toBe(false)
     expect(await rows()).toBe('0')
+  })
+
+  test.each([
+    ['in a transaction', 'insert into work values (1)'],
+    ['in one that has only set something', 'set local lock_timeout = 7777'],
+    ['in one that has failed', 'select 1/0'],
+  ])('postgresJsTransactions, %s: commits nothing of the program', async (_state, statement) => {
+    const sql = await connected(3)
+    const db = postgresJsTransactions(sql)
+    await leaveReserved(sql, 2, statement)
+    for (let times = 0; times < 3; times += 1) {
+      await db.transaction(async (tx) => {
+        expect(await tx.unsafe('show lock_timeout')).toEqual([{ lock_timeout: '0' }])
+        await tx.unsafe('insert into work values (2)')
+      })
+    }
+    await sql.unsafe('rollback').then(undefined, () => undefined)
+    expect(await server.ask('select string_agg(id::text, $$,$$) from work')).toBe('2,2,2')
+    server.psql('delete from work')
+  })
+
+  test('postgresJsTransactions: a transaction begins without a snapshot', async () => {
+    const db = postgresJsTransactions(sqlOf(2))
+    const level = await db.transaction(async (tx) => {
+      await tx.unsafe('set transaction isolation level serializable')
+      return tx.unsafe('show transaction_isolation')
+    })
+    expect(level[0]).toEqual({ transaction_isolation: 'serializable' })
+  })
+
+  test.each([
+    [
+      'postgresJsTransactions',
+      (sql: postgres.Sql) => postgresJsTransactions(sql).transaction(work),
+    ],
+    ['a migration', (sql: postgres.Sql) => migratePostgres(sql)],
+  ])('%s with one postgres connection, in a transaction: LOCK_USAGE', async (_name, use) => {
+    const sql = sqlOf(1)
+    await sql.unsafe('begin')
+    await expect(use(sql)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    await sql.unsafe('insert into work values (1)')
+    await sql.unsafe('rollback')
+    expect(await rows()).toBe('0')
+    await use(sql)
+  })
+
+  test.each([
+    ['pg', Client],
+    ['an earlier pg', EarlierClient],
+  ])('%s: a migration stands, and commits nothing of the program', async (name, library) => {
+    const pool = poolOf(2, library)
+    const clients = await leave(pool, 2)
+    for (const client of clients) await client.query('insert into work values (1)')
+    const schema = `moved_${name.length}`
+    await migratePostgres(pool, schema)
+    // The transaction has failed where the library does not show the status.
+    for (const client of clients) await client.query('rollback').catch(() => undefined)
+    expect(await server.ask(`select to_regclass('${schema}.holders') is not null`)).toBe('t')
+    expect(await rows()).toBe('0')
+    expect(
+      await server.ask(`select count(*) from pg_stat_activity where pid <> pg_backend_pid()
+      and query like '%${schema}%' and state <> 'idle'`),
+    ).toBe('0')
+  })
+
+  test('postgres: a migration stands, and commits nothing of the program', async () => {
+    const sql = await connected(2)
+    await leaveReserved(sql, 2)
+    await migratePostgres(sql, 'moved_postgres')
+    await sql.unsafe('rollback').then(undefined, () => undefined)
+    expect(await server.ask("select to_regclass('moved_postgres.holders') is not null")).toBe('t')
+    expect(await rows()).toBe('0')
+  })
+
+  test('handles that may be in a transaction: LOCK_USAGE', async () => {
+    const pool = poolOf(1, Client)
+    const client = await pool.connect()
+    const sql = await connected(2)
+    const reserved = await sql.reserve()
+    for (const handle of [client, new Client(), reserved]) await isRefused(handle)
+    await sql.begin((tx) => isRefused(tx))
+    client.release()
+    reserved.release()
   })
 
   test('pg, without an answer in time: the borrowed connections return to the pool', async () => {

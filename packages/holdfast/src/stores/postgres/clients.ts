@@ -9,6 +9,14 @@ import { codeOf, isInsideTransaction, isReadOnly } from './errors.js'
 import { closeWithin } from './close-within.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
 import {
+  checkSingle,
+  limitOf,
+  MOST_TRIES,
+  REFUSE_INSIDE,
+  rollBackIdle,
+} from './left-transactions.js'
+import {
+  ROLLED_BACK,
   transactionStatusOf,
   warnOfOpenTransaction,
   type WithTransactionStatus,
@@ -41,7 +49,7 @@ interface PgPoolClient extends WithTransactionStatus {
 export interface Client {
   /** Runs a statement outside of any transaction. */
   query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]>
-  /** Runs several statements in one transaction. */
+  /** Runs several statements in one transaction of their own. */
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
   listen(channel: string, events: ListenEvents): Promise<void>
@@ -68,9 +76,6 @@ export function clientOf(pool: unknown): Client {
   )
 }
 
-/** How often a statement is sent at most, if connections of the pool are inside of transactions. */
-const MOST_TRIES = 10
-
 class PostgresJsClient implements Client {
   readonly #sql: PostgresJs
   #listening: { unlisten(): Promise<void> } | undefined
@@ -81,21 +86,26 @@ class PostgresJsClient implements Client {
 
   /**
    * The library shows no connection, so the server has to refuse the ones inside of transactions.
-   * It lends such a connection again, so every second try rolls back what the refusal has aborted.
+   * The refusal has aborted the transaction. It is rolled back at once: a transaction that begins
+   * on that connection would fail, and the library would never lend the connection again.
    * An instance with one connection has no other: its program may still be in the transaction.
    */
   async query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
-    const { max } = this.#sql.options as { readonly max?: number }
-    const mostTries = statement.checked === undefined || max === 1 ? 1 : MOST_TRIES
+    if (statement.checked === undefined) return this.#send(statement, limit)
+    return this.#outside(() => this.#send(statement, limit), limit)
+  }
+
+  async #outside<T>(send: () => PromiseLike<T>, limit?: TimeLimit): Promise<T> {
+    const mostTries = limitOf(this.#sql) === 1 ? 1 : MOST_TRIES
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#send(statement, limit)
+        return await send()
       } catch (error) {
         if (!isInsideTransaction(error)) throw error
-        warnOfOpenTransaction()
+        warnOfOpenTransaction(ROLLED_BACK)
         if (tries >= mostTries) throw error
-        if (tries % 2 === 0) await this.#rollBack()
-        if (limit.over) throw tooLate()
+        await rollBackIdle(this.#sql, () => limit?.over === true)
+        if (limit?.over === true) throw tooLate()
       }
     }
   }
@@ -111,13 +121,9 @@ class PostgresJsClient implements Client {
     return rawRows(this.#sql, text, pending)
   }
 
-  /** The first statement fails outside of a transaction, where ROLLBACK alone sends a notice. */
-  async #rollBack(): Promise<void> {
-    await this.#sql.unsafe('rollback and chain; rollback').then(undefined, () => undefined)
-  }
-
   async script(text: string): Promise<void> {
-    await this.#sql.unsafe(text)
+    await checkSingle(this.#sql)
+    await this.#outside(() => this.#sql.unsafe(REFUSE_INSIDE + text))
   }
 
   /** The library opens a connection for this, and opens it again after a loss. */
@@ -261,7 +267,8 @@ class PgClient implements Client {
   }
 
   async script(text: string): Promise<void> {
-    await this.#pool.query(text)
+    const limit: TimeLimit = { over: false, giveUp: undefined }
+    await this.query({ name: undefined, text: REFUSE_INSIDE + text, values: [] }, limit)
   }
 
   listen(channel: string, events: ListenEvents): Promise<void> {

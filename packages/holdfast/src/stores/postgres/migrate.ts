@@ -13,7 +13,12 @@ export async function migratePostgres(
   pool: PgPool | PostgresJs,
   schema: string = DEFAULT_SCHEMA,
 ): Promise<void> {
-  await migrate(clientOf(pool), schema)
+  const client = clientOf(pool)
+  try {
+    await migrate(client, schema)
+  } finally {
+    await client.closeListener()
+  }
 }
 
 /** @throws LockError which names the rights that a migration needs. */

@@ -30,10 +30,13 @@ export function transactionStatusOf(client: WithTransactionStatus): Status | und
   return undefined
 }
 
-export function warnOfOpenTransaction(): void {
+/** What Holdfast did about a transaction that a program left open. */
+export const ROLLED_BACK = 'rolled it back'
+
+export function warnOfOpenTransaction(did = 'took another connection'): void {
   warnOnce(
     'HOLDFAST_OPEN_TRANSACTION',
-    'A program returned a connection to the pool inside of a transaction. Holdfast took another one, since the program ' +
-      'could undo a grant there. End each transaction before its connection returns to the pool.',
+    `A program returned a connection to the pool inside of a transaction. Holdfast ${did}, since the program could ` +
+      'undo a grant there. End each transaction before its connection returns to the pool.',
   )
 }

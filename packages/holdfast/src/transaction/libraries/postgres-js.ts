@@ -1,6 +1,15 @@
 /** Transactions of `postgres` (postgres.js). */
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
 import { checkNoOptions } from '../../options/known-keys.js'
+import {
+  checkSingle,
+  insideTransaction,
+  MOST_TRIES,
+  rollBackIdle,
+} from '../../stores/postgres/left-transactions.js'
+import { isPostgresJs, type PostgresJs } from '../../stores/postgres/pools.js'
+import { ROLLED_BACK, warnOfOpenTransaction } from '../../stores/postgres/transaction-status.js'
+import { codesOf } from '../failures.js'
 import { runUntilTransactionEnds } from './run-until-transaction-ends.js'
 
 /** What `sql.begin` gives to its callback. */
@@ -30,10 +39,52 @@ export function postgresJsTransactions<Tx extends PostgresJsTransaction>(
   checkHandle(sql, 'An instance of postgres', 'begin')
   return {
     dialect: 'postgres',
-    transaction: (work) => runUntilTransactionEnds((boxed) => sql.begin(boxed), work),
+    transaction: (work) =>
+      isPostgresJs(sql)
+        ? transactionOfItsOwn(sql as PostgresJs & PostgresJsTransactions<Tx>, work)
+        : runUntilTransactionEnds((boxed) => sql.begin(boxed), work),
     query: (tx, text, values) => postgresJsSession(tx).query(text, values),
   }
 }
+
+/**
+ * Runs `work` in a transaction that begins here. The library may lend a connection that a program
+ * left inside of a transaction: BEGIN would be part of that, and COMMIT would commit both.
+ * @throws LockUsageError when there is no connection outside of a transaction
+ */
+async function transactionOfItsOwn<Tx extends PostgresJsTransaction, T>(
+  sql: PostgresJs & PostgresJsTransactions<Tx>,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  await checkSingle(sql)
+  for (let tries = 1; ; tries += 1) {
+    let hasBegun = false
+    try {
+      return await runUntilTransactionEnds<Tx, T>(
+        (boxed) => sql.begin(boxed),
+        async (tx) => {
+          await tx.unsafe(BEGIN_AGAIN)
+          hasBegun = true
+          return work(tx)
+        },
+      )
+    } catch (error) {
+      if (hasBegun || !codesOf(error).some((code) => INSIDE.has(code))) throw error
+      if (tries >= MOST_TRIES) throw insideTransaction(error)
+      warnOfOpenTransaction(ROLLED_BACK)
+      await rollBackIdle(sql)
+    }
+  }
+}
+
+/**
+ * Fails where the transaction has run a statement or made a savepoint, and the library rolls back.
+ * Where it has done neither, it begins again with the same characteristics.
+ */
+const BEGIN_AGAIN = 'set transaction not deferrable; rollback and chain'
+
+/** Of that failure, and of BEGIN in a transaction that failed. */
+const INSIDE = new Set<unknown>(['25001', '25P02'])
 
 export function postgresJsSession(tx: PostgresJsTransaction): SqlSession {
   return {
