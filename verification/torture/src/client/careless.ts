@@ -9,6 +9,28 @@ interface Borrowed {
   release(): void
 }
 
+/** As much of an instance of `postgres` as is used. */
+interface PostgresJs {
+  readonly options: { readonly max: number }
+  unsafe(text: string): PromiseLike<unknown>
+}
+
+/**
+ * Borrows from `postgres`. It refuses a BEGIN outside of its own transactions, but only after the
+ * server has begun. It lends its connections in turn, so that many statements reach each one.
+ */
+export async function borrowInTurn(sql: PostgresJs): Promise<Borrowed> {
+  return {
+    async query(text) {
+      const times = text === 'begin' ? 1 : sql.options.max
+      for (let count = 0; count < times; count += 1) {
+        await sql.unsafe(text).then(undefined, () => undefined) // under a fault, or refused
+      }
+    },
+    release: () => undefined,
+  }
+}
+
 /** How often one is left, and for how long, in milliseconds: at least, and at most. */
 const EVERY_MS = [150, 600] as const
 const LEFT_MS = [5, 120] as const

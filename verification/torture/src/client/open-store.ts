@@ -12,7 +12,7 @@ import type { Store } from 'holdfast/store'
 import type { PoolClient } from 'pg'
 import type { Connection } from '../protocol.js'
 import type { StoreName } from '../stores.js'
-import { leaveTransactions } from './careless.js'
+import { borrowInTurn, leaveTransactions } from './careless.js'
 import type { Library } from './library.js'
 
 export interface OpenStore {
@@ -134,7 +134,14 @@ async function openPostgres(port: number, index: number, library: Library): Prom
     backoff: () => 0.1,
     fetch_types: false,
   })
-  return { store: postgresStore({ pool }), end: () => pool.end({ timeout: 1 }) }
+  const end = leaveTransactions(() => borrowInTurn(pool))
+  return {
+    store: postgresStore({ pool }),
+    end() {
+      end()
+      return pool.end({ timeout: 1 })
+    },
+  }
 }
 
 function openReplicated(
