@@ -29,10 +29,10 @@ export interface Case {
 export const CASE_LIMIT_MS = 90_000
 
 export interface CaseOptions {
-  readonly needs?: readonly Need[]
+  readonly needs?: readonly Need[] | undefined
   /** A function where it depends on the subject, such as on how many processes are killed. */
-  readonly limitMs?: number | ((subject: Subject) => number)
-  readonly alone?: boolean
+  readonly limitMs?: (number | ((subject: Subject) => number)) | undefined
+  readonly alone?: boolean | undefined
 }
 
 /** Collects the cases of one group. */

@@ -16,7 +16,7 @@ export interface ContentionOptions {
   /** Called before each round. */
   goesOn(): boolean
   /** Ends a wait. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Contends while `goesOn()` is true. Resolves to how often the actor held the lock. */

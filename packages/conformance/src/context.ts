@@ -29,7 +29,7 @@ let contexts = 0
 /** A client whose store misbehaves as its plan says. */
 /** Options of a client over a wire with faults. */
 export interface FaultyOptions extends LocksOptions {
-  readonly requestTimeoutMs?: number
+  readonly requestTimeoutMs?: number | undefined
 }
 
 export interface FaultyClient {

@@ -72,10 +72,10 @@ export type Plan = (message: Message) => Fate
 
 /** The clock and the planned faults of a `FaultyStore`. */
 export interface FaultyStoreOptions {
-  readonly clock?: Clock
-  readonly plan?: Plan
+  readonly clock?: Clock | undefined
+  readonly plan?: Plan | undefined
   /** After this long without an answer the call rejects, in milliseconds. Default: never. */
-  readonly requestTimeoutMs?: number
+  readonly requestTimeoutMs?: number | undefined
 }
 
 const NO_FAULT: Fate = {}

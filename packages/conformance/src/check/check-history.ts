@@ -42,7 +42,7 @@ export interface Promised {
 
 /** What the history's run promised, and how much slack its measurements have. */
 export interface CheckOptions {
-  readonly promised?: Promised
+  readonly promised?: Promised | undefined
 }
 
 /**

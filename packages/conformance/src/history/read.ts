@@ -6,7 +6,7 @@ import { ALWAYS, EVENTS, FIELDS, type FieldName } from './fields.js'
 /** How a file of a history is read. */
 export interface ReadOptions {
   /** Drops a last line that is cut off, as a killed process leaves it. Default: false. */
-  readonly cut?: boolean
+  readonly cut?: boolean | undefined
 }
 
 /**

@@ -5,9 +5,9 @@ import { systemClock, type Clock } from './clock.js'
 
 export interface TimeoutOptions {
   /** Default: the system's clock. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** The timer does not keep the process alive. Default false. */
-  readonly background?: boolean
+  readonly background?: boolean | undefined
 }
 
 /** Settles as `promise` does, or rejects with `makeError()` when that takes longer than `ms`. */

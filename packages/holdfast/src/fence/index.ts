@@ -23,12 +23,12 @@ export type { RedisCommand } from './redis.js'
 /** Where the fence keeps the largest token of each resource. */
 export interface FenceOptions {
   /** The schema that `postgresSchema()` made. Default `holdfast`. */
-  readonly schema?: string
+  readonly schema?: string | undefined
   /**
    * The prefix that `mysqlSchema()` was given, by default `holdfast_`; in Redis what stands before
    * keys, by default `hf`.
    */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
 }
 
 const WRITE_KEYS: KnownKeys<Pick<FenceOptions, 'prefix'>> = { prefix: 1 }

@@ -13,7 +13,7 @@ export interface CloseOptions {
   /**
    * How long callbacks may take to end after their signals aborted, in milliseconds. Default 5 000.
    */
-  readonly graceMs?: number
+  readonly graceMs?: number | undefined
 }
 
 const CLOSE_KEYS: KnownKeys<CloseOptions> = { graceMs: 1 }

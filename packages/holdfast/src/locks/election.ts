@@ -81,7 +81,7 @@ export interface Election {
 /** The options of `lead` and of `observe`. */
 export interface LeadOptions {
   /** Ends the call: it rejects with `signal.reason`. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 const LEAD_KEYS: KnownKeys<LeadOptions> = { signal: 1 }

@@ -15,9 +15,9 @@ import { unsupported } from './unsupported.js'
 /** Which locks `locks.inspect` shows. */
 export interface InspectOptions {
   /** The prefix of the names, without the namespace. Default: all of the namespace. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** The largest number of locks. Default 1 000. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** The state of one lock. */
@@ -69,7 +69,7 @@ export async function inspectLocks(
   return found
 }
 
-function checkInspect(options: InspectOptions): Required<InspectOptions> {
+function checkInspect(options: InspectOptions): { prefix: string; limit: number } {
   checkKeys('inspect', options, INSPECT_KEYS)
   const { prefix = '', limit = 1000 } = options
   if (typeof prefix !== 'string') {

@@ -19,7 +19,7 @@ export interface TickOptions {
    * The longest time that the work may take, in milliseconds: the lease is not renewed. Default:
    * the `ttlMs` of the client, or a little more than `atLeastMs` if that is longer.
    */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
 }
 
 const TICK_KEYS: KnownKeys<TickOptions> = { atLeastMs: 1, ttlMs: 1 }

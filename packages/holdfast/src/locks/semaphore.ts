@@ -33,13 +33,13 @@ export interface SemaphoreOptions extends LockOptions {
    * with `LOCK_MISMATCH`. `follow` uses the number in force, for rolling deploys: the new number
    * holds from the first moment in which no claim holds or waits.
    */
-  readonly onMismatch?: 'refuse' | 'follow'
+  readonly onMismatch?: 'refuse' | 'follow' | undefined
 }
 
 /** How much of a semaphore one claim takes. */
 export interface WeightOptions {
   /** How many permits to take. Default 1. */
-  readonly weight?: number
+  readonly weight?: number | undefined
 }
 
 const SEMAPHORE_KEYS: KnownKeys<SemaphoreOptions> = { permits: 1, onMismatch: 1, ...LOCK_KEYS }

@@ -12,12 +12,12 @@ export interface StealLockOptions {
   /**
    * Free the lock at once, under running code: then only the fencing token protects. Default false.
    */
-  readonly now?: boolean
+  readonly now?: boolean | undefined
   /**
    * Who steals and why, in at most 256 bytes. The holder's `LockLostError` and `inspect` show it.
    * With `now` most stores have no holder left to show it to.
    */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 const STEAL_KEYS: KnownKeys<StealLockOptions> = { reason: 1, now: 1 }

@@ -14,67 +14,67 @@ export type Fairness = 'cohort' | 'fifo'
 /** The options of one lock, and the defaults of all locks of a client. */
 export interface LockOptions {
   /** How long a lease lives without renewal, in milliseconds. Default 30 000. */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
   /** Renew after each third of the TTL while the lease is held. Default true. */
-  readonly renew?: boolean
+  readonly renew?: boolean | undefined
   /**
    * The longest time that a lease may be held, renewed or not, in milliseconds. Default: no limit.
    */
-  readonly maxHoldMs?: number
+  readonly maxHoldMs?: number | undefined
   /**
    * How long before the deadline `lease.signal` aborts, in milliseconds, with a
    * `LeaseAtRiskError`. The lease is still held then. At most a third of `ttlMs`. Default 0: it
    * aborts at the loss.
    */
-  readonly abortBeforeMs?: number
+  readonly abortBeforeMs?: number | undefined
   /** A nested `run` in the same async context re-enters instead of failing. Default false. */
-  readonly reentrant?: boolean
+  readonly reentrant?: boolean | undefined
   /**
    * `cohort` (the default) passes a lease among the waiters of one process, at most 32 times or 10
    * ms in a row. Then other processes have their turn. `fifo` serves all callers strictly in the
    * order of the store's queue.
    */
-  readonly fairness?: Fairness
+  readonly fairness?: Fairness | undefined
   /**
    * The number of callers of this client that may wait for the lock. One more is refused at once
    * with a `LockQueueFullError`. A caller waits from its call until it has the lease. Callers that
    * wait through a lock object without this option do not count. Default: no limit.
    */
-  readonly maxWaiters?: number
+  readonly maxWaiters?: number | undefined
   /**
    * With false, `run` resolves when its release has left and not when the store has confirmed it.
    * The outcome goes to the events. A later attempt of this client for the same lock leaves behind
    * the release. Up to 1 024 releases of a client are open, and `close` waits for them. Default
    * true.
    */
-  readonly awaitRelease?: boolean
+  readonly awaitRelease?: boolean | undefined
 }
 
 /** The options of `createLocks`. Those of a lock are the defaults of its locks. */
 export interface LocksOptions extends LockOptions {
   /** Stands before each lock name, with a colon. Default: none. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   /** Shown by `inspect` as the purpose of this client's claims. */
-  readonly label?: string
+  readonly label?: string | undefined
   /**
    * How long `acquire` and `run` wait for a busy lock, in milliseconds, without a `waitMs` of their
    * own. Default Infinity.
    */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /**
    * After which wait, in milliseconds, a caller that holds leases looks for a deadlock in other
    * clients. False or Infinity turns that off. Default 1 000.
    */
-  readonly deadlockCheckMs?: number | false
+  readonly deadlockCheckMs?: number | false | undefined
   /**
    * Remembers where each lease was acquired, for the event `forgotten`. Costs a stack trace for
    * each acquire. Default false.
    */
-  readonly traceAcquires?: boolean
+  readonly traceAcquires?: boolean | undefined
   /** Time, for simulations. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** Randomness, for simulations. */
-  readonly random?: Random
+  readonly random?: Random | undefined
 }
 
 /** How long a call waits. */
@@ -83,9 +83,9 @@ export interface WaitOptions {
    * How long to wait for a busy lock, in milliseconds; 0 tries once. Default Infinity, and 0 for
    * `tryAcquire`.
    */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /** Ends the wait: the promise then rejects with `signal.reason`. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The options of a lock that a call may replace for its lease. */
@@ -105,7 +105,7 @@ export interface RunOptions extends AcquireOptions, Pick<LockOptions, 'awaitRele
    * that the work may take, and must be at least a little more than this. `renew: true` is refused
    * with it. ZooKeeper refuses it always.
    */
-  readonly atLeastMs?: number
+  readonly atLeastMs?: number | undefined
 }
 
 const TERM_KEYS: KnownKeys<LeaseTerms> = { ttlMs: 1, renew: 1, maxHoldMs: 1, abortBeforeMs: 1 }

@@ -187,7 +187,7 @@ export interface StealOptions {
   /** Free the lock at once, under running code: only the fencing token protects then. */
   readonly now: boolean
   /** The reason, for the holder and `inspect`. At most 256 characters, no control characters. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /** What a steal has ended. */

@@ -22,7 +22,7 @@ export interface OpenStoreOptions {
    * A folder: the client library of the store is looked up there first, then beside Holdfast.
    * Default: beside Holdfast only.
    */
-  readonly librariesOf?: string
+  readonly librariesOf?: string | undefined
 }
 
 const KEYS: KnownKeys<OpenStoreOptions> = { librariesOf: 1 }

@@ -1,8 +1,7 @@
 /** A key that a call does not know is refused at once, whether the lock is free or not. */
-import { createLocks, LockUsageError, type Locks } from 'holdfast'
+import { createLocks, LockUsageError } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { etcdStore } from 'holdfast/etcd'
-import { memoryStore } from 'holdfast/memory'
 import { mysqlStore } from 'holdfast/mysql'
 import { postgresStore } from 'holdfast/postgres'
 import { redisStore } from 'holdfast/redis'
@@ -178,14 +177,6 @@ describe('the message', () => {
   test.each(clients)('%s instead of options', async (_name, call, message) => {
     expect((await refusal(call)).message).toContain(message)
   })
-})
-
-test('known keys with the value undefined mean the default', async () => {
-  const held: Locks = createLocks(memoryStore(), { ttlMs: undefined, waitMs: undefined } as object)
-  const own = await held
-    .mutex('a', { renew: undefined } as object)
-    .acquire({ signal: undefined } as object)
-  expect(await own.release()).toBe('released')
 })
 
 test('inherited keys count as well, but not those of every object', async () => {

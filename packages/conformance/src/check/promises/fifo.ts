@@ -17,11 +17,11 @@ import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violati
 /** How far a client may overtake earlier waiters: the bound of a cohort. */
 export interface FifoOptions {
   /** How many holds of one process may overtake a waiter. 0 is a strict queue. Default: 32. */
-  readonly inARow?: number
+  readonly inARow?: number | undefined
   /** How long after its first hold a row may hand on, in nanoseconds. Default: 10 ms. */
-  readonly forNs?: bigint
+  readonly forNs?: bigint | undefined
   /** How late the history may record a hold, in nanoseconds. Default: 0. */
-  readonly slackNs?: bigint
+  readonly slackNs?: bigint | undefined
 }
 
 const IN_A_ROW = 32

@@ -18,7 +18,7 @@ export interface LivenessOptions {
    * When the run stopped recording, in nanoseconds. Waits whose bound ends later are not checked.
    * Default: never.
    */
-  readonly watchedNs?: bigint
+  readonly watchedNs?: bigint | undefined
 }
 
 /** Returns each waiter that was not served within the bound after healing. */

@@ -12,7 +12,7 @@ import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from '../violati
 /** How exact the observations of the server are. */
 export interface TruthOptions {
   /** How far the server's clock may differ, in nanoseconds. Default: 0, for the same clock. */
-  readonly slackNs?: bigint
+  readonly slackNs?: bigint | undefined
 }
 
 /**

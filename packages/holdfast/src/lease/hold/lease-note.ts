@@ -1,6 +1,6 @@
 /** What a holder can add to its owner info in `inspect`. */
 import { LockUsageError } from '../../errors.js'
-import type { ProcessGroup } from '../../store/contract.js'
+import type { Owner, ProcessGroup } from '../../store/contract.js'
 import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkLabel } from '../../options/lock-options.js'
@@ -9,9 +9,9 @@ import type { Grant } from '../grant/grant.js'
 /** What a holder adds to the owner that `inspect` shows. */
 export interface LeaseNote {
   /** Replaces the label of the client for this lease. At most 1 000 characters. */
-  readonly label?: string
+  readonly label?: string | undefined
   /** The process group of a child that works under the lease. */
-  readonly group?: ProcessGroup
+  readonly group?: ProcessGroup | undefined
 }
 
 const NOTE_KEYS: KnownKeys<LeaseNote> = { label: 1, group: 1 }
@@ -36,7 +36,7 @@ export async function annotate(lease: Notable, note: LeaseNote): Promise<void> {
 }
 
 /** Returns the fields of the note. It cannot replace the rest of the owner. */
-function checkNote(note: LeaseNote): LeaseNote {
+function checkNote(note: LeaseNote): Pick<Owner, 'label' | 'group'> {
   checkKeys('annotate', note, NOTE_KEYS)
   const { label, group } = note
   return {

@@ -4,7 +4,7 @@ import type { LeaseNote } from './lease-note.js'
 /** The options of `lease.renew`. */
 export interface RenewOptions {
   /** How long the lease lasts without renewal from here on, in milliseconds. */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
 }
 
 /**

@@ -104,7 +104,7 @@ export function fileIndexOf(lock: string): number {
 
 /** The folder as the options name it, not looked at yet. */
 export function chooseFolder(
-  options: { readonly directory?: string; readonly system?: boolean },
+  options: { readonly directory?: string | undefined; readonly system?: boolean | undefined },
   machine: Machine,
 ): StateFolder {
   const { directory, system = false } = options

@@ -18,11 +18,11 @@ export interface EmbeddedStoreOptions {
    * The folder of the state. Programs that are to exclude each other must use the same one.
    * Default: the user's own.
    */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** One folder for all users of this machine, `/var/lib/holdfast`, made by root. Default false. */
-  readonly system?: boolean
+  readonly system?: boolean | undefined
   /** @internal The machine, for tests of boots and clocks. */
-  readonly machine?: Machine
+  readonly machine?: Machine | undefined
 }
 
 const KEYS: KnownKeys<EmbeddedStoreOptions> = { directory: 1, system: 1, machine: 1 }

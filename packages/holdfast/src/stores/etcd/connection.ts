@@ -16,9 +16,9 @@ export interface RequestOptions {
   /** Ask another member when the outcome is unclear: right for requests that may be done twice. */
   readonly repeatable: boolean
   /** Ask this endpoint and no other, by its number. */
-  readonly endpoint?: number
+  readonly endpoint?: number | undefined
   /** Do not let a member without a leader wait for one. */
-  readonly needsLeader?: boolean
+  readonly needsLeader?: boolean | undefined
 }
 
 /** An answer, and the number of the endpoint that gave it. */

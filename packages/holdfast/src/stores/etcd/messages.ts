@@ -28,12 +28,12 @@ export interface KeyValue {
 
 export interface RangeOptions {
   /** The first key behind the range. Without it the range is one key. */
-  readonly end?: string | Uint8Array
-  readonly limit?: number
+  readonly end?: string | Uint8Array | undefined
+  readonly limit?: number | undefined
   /** By create revision, which is the order of a queue. */
-  readonly sort?: 'oldest-first' | 'newest-first' | 'by-key'
-  readonly maxCreateRevision?: bigint
-  readonly keysOnly?: boolean
+  readonly sort?: 'oldest-first' | 'newest-first' | 'by-key' | undefined
+  readonly maxCreateRevision?: bigint | undefined
+  readonly keysOnly?: boolean | undefined
 }
 
 const SORT = { 'oldest-first': [1, 2], 'newest-first': [2, 2], 'by-key': [1, 0] } as const

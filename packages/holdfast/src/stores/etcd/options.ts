@@ -12,29 +12,29 @@ export interface EtcdOptions {
    */
   readonly endpoints: readonly string[]
   /** User and password, where etcd has authentication enabled. */
-  readonly credentials?: { readonly user: string; readonly password: string }
+  readonly credentials?: { readonly user: string; readonly password: string } | undefined
   /**
    * What all keys of the store begin with; a slash is added where it has none. Clients of one lock
    * use the same prefix. Default: `holdfast/`.
    */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Certificates in PEM. With it, endpoints without a scheme use TLS as well. */
-  readonly tls?: EtcdTls
+  readonly tls?: EtcdTls | undefined
 }
 
 /** Certificates for connections to etcd. */
 export interface EtcdTls {
   /** Who signs the servers' certificates. Default: those that Node trusts. */
-  readonly ca?: string | Uint8Array
+  readonly ca?: string | Uint8Array | undefined
   /** The client's own certificate and key, where the servers ask for one. */
-  readonly cert?: string | Uint8Array
+  readonly cert?: string | Uint8Array | undefined
   /** The key of the client's certificate. */
-  readonly key?: string | Uint8Array
+  readonly key?: string | Uint8Array | undefined
   /**
    * The name that the servers' certificates are made out to, where it is not the host of the
    * endpoint.
    */
-  readonly serverName?: string
+  readonly serverName?: string | undefined
 }
 
 const KEYS: KnownKeys<EtcdOptions> = {

@@ -34,13 +34,13 @@ import * as rule from '../../store/grant-rule.js'
 /** Time and randomness of a store in memory, for tests. */
 export interface MemoryStoreOptions {
   /** Time, for simulations. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /**
    * How many withdrawn claims each lock remembers. In one process an attempt cannot be overtaken by
    * its own withdrawal, so a few suffice. A simulation that puts a network in front needs more.
    * Default 8.
    */
-  readonly tombstonesPerLock?: number
+  readonly tombstonesPerLock?: number | undefined
 }
 
 const KEYS: KnownKeys<MemoryStoreOptions> = { clock: 1, tombstonesPerLock: 1 }

@@ -21,17 +21,17 @@ export interface MysqlStoreOptions {
    * The prefix of tables and procedures: lower-case letters, digits and underscores. Programs that
    * share locks must use the same prefix. Default `holdfast_`.
    */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * Create tables and procedures if they are missing. Default false: run `holdfast migrate` or the
    * SQL of `mysqlSchema()` once instead.
    */
-  readonly autoMigrate?: boolean
+  readonly autoMigrate?: boolean | undefined
   /**
    * How long to wait for an answer before the outcome counts as unknown, in milliseconds.
    * Default 5000.
    */
-  readonly requestTimeoutMs?: number
+  readonly requestTimeoutMs?: number | undefined
 }
 
 const KEYS: KnownKeys<MysqlStoreOptions> = {

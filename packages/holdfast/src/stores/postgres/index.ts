@@ -20,17 +20,17 @@ export interface PostgresStoreOptions {
   /** `new pg.Pool(…)` or `postgres(…)`. The store never closes it. */
   readonly pool: PgPool | PostgresJs
   /** The schema of the tables. Programs that share locks must use the same. Default `holdfast`. */
-  readonly schema?: string
+  readonly schema?: string | undefined
   /**
    * Create the schema if it is missing. Default false: run `holdfast migrate` or the SQL of
    * `postgresSchema()` once instead.
    */
-  readonly autoMigrate?: boolean
+  readonly autoMigrate?: boolean | undefined
   /**
    * How long to wait for an answer before the outcome counts as unknown, in milliseconds.
    * Default 5000.
    */
-  readonly requestTimeoutMs?: number
+  readonly requestTimeoutMs?: number | undefined
 }
 
 const KEYS: KnownKeys<PostgresStoreOptions> = {

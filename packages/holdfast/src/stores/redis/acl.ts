@@ -49,11 +49,11 @@ export interface AclNeeds {
   /** The version of the server, such as `7.0.15`. */
   readonly version: string
   /** Stands before every key and channel. Default `hf`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Whether the server is part of a Cluster. Default false. */
-  readonly cluster?: boolean
+  readonly cluster?: boolean | undefined
   /** The number of the database that the client is in. Default 0. */
-  readonly database?: number
+  readonly database?: number | undefined
 }
 
 /**

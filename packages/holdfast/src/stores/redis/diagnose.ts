@@ -54,8 +54,8 @@ export interface RedisDiagnosis {
 export interface DiagnoseOptions {
   /** Of one server; a member of a Cluster is asked through a client of its own. */
   readonly client: RedisClient
-  readonly prefix?: string
-  readonly requestTimeoutMs?: number
+  readonly prefix?: string | undefined
+  readonly requestTimeoutMs?: number | undefined
 }
 
 const KEYS: KnownKeys<DiagnoseOptions> = { client: 1, prefix: 1, requestTimeoutMs: 1 }

@@ -28,27 +28,27 @@ export interface RedlockStoreOptions {
    */
   readonly clients: readonly RedisClient[]
   /** Prefix of every key. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * How long a server may take to answer before the others decide without it, in milliseconds.
    * Default 500.
    */
-  readonly nodeTimeoutMs?: number
+  readonly nodeTimeoutMs?: number | undefined
   /**
    * How long a server may take before the outcome there counts as unknown, in milliseconds. Default
    * 5 000.
    */
-  readonly requestTimeoutMs?: number
+  readonly requestTimeoutMs?: number | undefined
   /**
    * How far apart the clocks of the servers that make a majority may be, in milliseconds. A claim
    * whose servers' clocks are further apart is refused (`STORE_CONFIG`), since its token would run
    * far ahead of the other clocks. Default 10 000, at most 60 000.
    */
-  readonly maxClockDifferenceMs?: number
+  readonly maxClockDifferenceMs?: number | undefined
   /** Time, for simulations. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** Randomness, for simulations. */
-  readonly random?: Random
+  readonly random?: Random | undefined
 }
 
 const KEYS: KnownKeys<RedlockStoreOptions> = {

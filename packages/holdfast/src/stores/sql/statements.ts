@@ -47,7 +47,7 @@ export interface SendOptions {
   /** Whether the statement may run twice, as when its connection ended before the answer came. */
   readonly repeatable: boolean
   /** Whether the statement succeeds only on a server that takes writes. Default false. */
-  readonly writes?: boolean
+  readonly writes?: boolean | undefined
 }
 
 /** The time limit of one statement. */

@@ -15,15 +15,16 @@ export interface ZooKeeperOptions {
    */
   readonly connect: string
   /** Who this client is to ZooKeeper. Nodes that it makes are then open to this identity alone. */
-  readonly auth?: { readonly scheme: 'digest'; readonly user: string; readonly password: string }
+  readonly auth?:
+    { readonly scheme: 'digest'; readonly user: string; readonly password: string } | undefined
   /**
    * The servers' `tickTime`, in milliseconds, or a larger one. Followers report to the leader each
    * half tick which clients live: a session is longer than its leases by a tick and a second.
    * Default 2 000, as ZooKeeper has it.
    */
-  readonly tickMs?: number
+  readonly tickMs?: number | undefined
   /** How long to wait for a first connection, in milliseconds. Default 4 000. */
-  readonly connectTimeoutMs?: number
+  readonly connectTimeoutMs?: number | undefined
 }
 
 const KEYS: KnownKeys<ZooKeeperOptions> = { connect: 1, auth: 1, tickMs: 1, connectTimeoutMs: 1 }

@@ -21,9 +21,9 @@ export interface PrismaTransaction {
  */
 export interface PrismaTransactionOptions {
   /** How long a transaction may wait for a connection. */
-  readonly maxWait?: number
+  readonly maxWait?: number | undefined
   /** How long a transaction may last. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
 }
 
 const KEYS: KnownKeys<PrismaTransactionOptions> = { maxWait: 1, timeout: 1 }

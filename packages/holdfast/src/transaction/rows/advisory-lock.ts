@@ -13,9 +13,9 @@ import { adviceOn, withinWait } from './within-wait.js'
 /** The options of `advisoryLock`. */
 export interface AdvisoryLockOptions {
   /** Beside others who share it, instead of alone. Default false. */
-  readonly shared?: boolean
+  readonly shared?: boolean | undefined
   /** As that of `lockRow`. */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
 }
 
 const TRY_KEYS: KnownKeys<Pick<AdvisoryLockOptions, 'shared'>> = { shared: 1 }

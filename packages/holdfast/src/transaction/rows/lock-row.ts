@@ -29,7 +29,7 @@ export interface LockRowOptions<Tx> {
    * counts in whole seconds, rounded up. Default: for as long as the server lets (`lock_timeout`,
    * `innodb_lock_wait_timeout`).
    */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /** Creates the row if it does not exist. */
   readonly create?: CreateRow<Tx>
 }

@@ -27,22 +27,22 @@ import {
 /** A row with a version, which each update makes larger. */
 export interface VersionedRow extends RowKey {
   /** The column that counts changes: a whole number, never null. Default `version`. */
-  readonly version?: string
+  readonly version?: string | undefined
 }
 
 /** The options of `optimistic`. */
 export interface OptimisticOptions {
   /** How often the change is tried at most. Default 10. */
-  readonly tries?: number
+  readonly tries?: number | undefined
   /**
    * The pause after the first conflict, in milliseconds, of which a random part is taken. It
    * doubles each time. Default 5.
    */
-  readonly backoffMs?: number
+  readonly backoffMs?: number | undefined
   /** The longest pause, in milliseconds. Default 500. */
-  readonly maxBackoffMs?: number
+  readonly maxBackoffMs?: number | undefined
   /** Ends the tries: the promise then rejects with `signal.reason`. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 const OPTIMISTIC_KEYS: KnownKeys<OptimisticOptions> = {
