@@ -9,22 +9,23 @@ import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startMysql, type MysqlServer } from '@holdfast/servers/mysql'
 import { startPostgres, type PostgresServer } from '@holdfast/servers/postgres'
 import { after } from '../../../../test/support/after.js'
 import { nextRenewal } from '../../../../test/support/renewals.js'
 
 interface Endpoint {
-  open(): Store
+  /** Opens a store whose pool has three connections. */
+  open(options?: { readonly autoMigrate: true; readonly schema: string }): Promise<Store>
   /** Makes the server read-only, for all sessions. */
   demote(): Promise<unknown>
   /** Makes it take writes in sessions that are opened from now on. */
   move(): Promise<unknown>
 }
 
-function locksOf(endpoint: Endpoint): Locks {
-  const locks = createLocks(endpoint.open(), { ttlMs: 9000 })
+async function locksOf(endpoint: Endpoint): Promise<Locks> {
+  const locks = createLocks(await endpoint.open(), { ttlMs: 9000 })
   after(() => locks.close({ graceMs: 0 }))
   return locks
 }
@@ -35,14 +36,18 @@ async function renewalFails(lease: Lease): Promise<void> {
 }
 
 async function survives(endpoint: Endpoint, name: string): Promise<void> {
-  const [holder, waiter, caller] = [locksOf(endpoint), locksOf(endpoint), locksOf(endpoint)]
+  const [holder, waiter, caller] = [
+    await locksOf(endpoint),
+    await locksOf(endpoint),
+    await locksOf(endpoint),
+  ]
   await (await caller.mutex(`${name} before`).acquire()).release()
   const lease = await holder.mutex(name).acquire()
   const waiting = waiter.mutex(name).acquire({ waitMs: 20_000 })
   await expect.poll(async () => (await holder.mutex(name).inspect()).waiters.length).toBe(1)
   await endpoint.demote()
   await renewalFails(lease)
-  await expect(locksOf(endpoint).mutex(name).tryAcquire()).rejects.toMatchObject({
+  await expect((await locksOf(endpoint)).mutex(name).tryAcquire()).rejects.toMatchObject({
     code: 'STORE_CONFIG',
   })
   await expect(caller.mutex(`${name} during`).tryAcquire()).rejects.toMatchObject({
@@ -59,6 +64,37 @@ async function survives(endpoint: Endpoint, name: string): Promise<void> {
   expect(await lease.release()).toBe('released')
   expect((await waiting).held).toBe(true)
   expect(await (await waiting).release()).toBe('released')
+}
+
+/** A program that begins while the endpoint leads to the earlier server. */
+async function begins(endpoint: Endpoint, name: string): Promise<void> {
+  await endpoint.demote()
+  const locks = await locksOf(endpoint)
+  for (let times = 0; times < 2; times += 1) {
+    const refused = locks.mutex(name).acquire({ waitMs: 60_000 })
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+  }
+  await endpoint.move()
+  const lease = await locks.mutex(name).acquire({ waitMs: 5000 })
+  expect(await lease.release()).toBe('released')
+}
+
+/** As `begins`, where the tables are missing. Each call leaves connections. */
+async function migrates(endpoint: Endpoint, schema: string): Promise<void> {
+  await endpoint.demote()
+  const locks = createLocks(await endpoint.open({ autoMigrate: true, schema }))
+  after(() => locks.close({ graceMs: 0 }))
+  const tried = (): Promise<unknown> =>
+    locks
+      .mutex('first')
+      .acquire()
+      .then(
+        (lease) => lease.release(),
+        (error: { code: unknown }) => error.code,
+      )
+  expect(await tried()).toBe('STORE_CONFIG')
+  await endpoint.move()
+  await expect.poll(tried, { timeout: 5000 }).toBe('released')
 }
 
 describe('PostgreSQL', () => {
@@ -80,27 +116,34 @@ describe('PostgreSQL', () => {
           .toBe(value),
       )
 
-  test.each(['pg', 'postgres'])('%s: leases and waits survive', async (library) => {
-    await survives(
-      {
-        open() {
-          if (library === 'postgres') {
-            const sql = postgres(server.url, { max: 3, fetch_types: false })
-            after(() => sql.end({ timeout: 1 }))
-            return postgresStore({ pool: sql })
-          }
-          const pool = new Pool({ connectionString: server.url, max: 3 })
-          pool.on('error', () => undefined)
-          after(() => pool.end())
-          return postgresStore({ pool })
-        },
-        demote: () => system('on'),
-        move: () => alter('alter role postgres set default_transaction_read_only = off'),
-      },
-      library,
-    )
+  const endpointOf = (library: 'pg' | 'postgres'): Endpoint => ({
+    async open(options) {
+      if (library === 'postgres') {
+        const sql = postgres(server.url, { max: 3, fetch_types: false })
+        after(() => sql.end({ timeout: 1 }))
+        await Promise.all([1, 2, 3].map(() => sql.unsafe('select 1')))
+        return postgresStore({ pool: sql, ...options })
+      }
+      const pool = new Pool({ connectionString: server.url, max: 3 })
+      pool.on('error', () => undefined)
+      after(() => pool.end())
+      await Promise.all([1, 2, 3].map(() => pool.query('select 1')))
+      return postgresStore({ pool, ...options })
+    },
+    demote: () => system('on'),
+    move: () => alter('alter role postgres set default_transaction_read_only = off'),
+  })
+
+  afterEach(async () => {
     await alter('alter role postgres reset default_transaction_read_only')
     await system('off')
+  })
+
+  describe.each(['pg', 'postgres'] as const)('%s', (library) => {
+    test('leases and waits survive', () => survives(endpointOf(library), library))
+    test('a program that begins meanwhile recovers', () => begins(endpointOf(library), library))
+    test('a program that migrates meanwhile recovers', () =>
+      migrates(endpointOf(library), `migrated_${library}`))
   })
 })
 
@@ -115,21 +158,27 @@ describe('MySQL', () => {
   })
   afterAll(() => server.remove())
 
-  test('mysql2: leases and waits survive', async () => {
-    const right = server.product === 'MySQL' ? 'connection_admin' : 'read_only admin'
-    await survives(
-      {
-        open() {
-          const uri = server.url.replace('root@', 'plain:secret@')
-          const pool = createPool({ uri, connectionLimit: 4 })
-          after(() => pool.end())
-          return mysqlStore({ pool })
-        },
-        demote: () => server.ask('set global read_only = 1'),
-        // A right of this kind applies to sessions that are opened later.
-        move: () => server.ask(`grant ${right} on *.* to plain@'%'`),
-      },
-      'mysql2',
-    )
+  const right = (): string => (server.product === 'MySQL' ? 'connection_admin' : 'read_only admin')
+  const endpoint: Endpoint = {
+    async open(options) {
+      const uri = server.url.replace('root@', 'plain:secret@')
+      const pool = createPool({ uri, connectionLimit: 4 })
+      after(() => pool.end())
+      await Promise.all([1, 2, 3].map(() => pool.query('do 0')))
+      const { schema, ...rest } = options ?? {}
+      return mysqlStore({ pool, prefix: schema && `${schema}_`, ...rest })
+    },
+    demote: () => server.ask('set global read_only = 1'),
+    // A right of this kind applies to sessions that are opened later.
+    move: () => server.ask(`grant ${right()} on *.* to plain@'%'`),
+  }
+
+  afterEach(async () => {
+    await server.ask('set global read_only = 0')
+    await server.ask(`revoke ${right()} on *.* from plain@'%'`)
   })
+
+  test('leases and waits survive', () => survives(endpoint, 'mysql2'))
+  test('a program that begins meanwhile recovers', () => begins(endpoint, 'mysql2'))
+  test('a program that migrates meanwhile recovers', () => migrates(endpoint, 'migrated'))
 })

@@ -10,11 +10,12 @@ import { closeWithin } from './close-within.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
 import {
   checkSingle,
+  endReadOnly,
   limitOf,
   MOST_TRIES,
   REFUSE_INSIDE,
   rollBackIdle,
-} from './left-transactions.js'
+} from './unusable-connections.js'
 import {
   ROLLED_BACK,
   transactionStatusOf,
@@ -123,7 +124,12 @@ class PostgresJsClient implements Client {
 
   async script(text: string): Promise<void> {
     await checkSingle(this.#sql)
-    await this.#outside(() => this.#sql.unsafe(REFUSE_INSIDE + text))
+    try {
+      await this.#outside(() => this.#sql.unsafe(REFUSE_INSIDE + text))
+    } catch (error) {
+      if (isReadOnly(error)) await endReadOnly(this.#sql)
+      throw error
+    }
   }
 
   /** The library opens a connection for this, and opens it again after a loss. */
@@ -267,7 +273,7 @@ class PgClient implements Client {
   }
 
   async script(text: string): Promise<void> {
-    const limit: TimeLimit = { over: false, giveUp: undefined }
+    const limit: TimeLimit = { over: false, isMovable: false, giveUp: undefined }
     await this.query({ name: undefined, text: REFUSE_INSIDE + text, values: [] }, limit)
   }
 

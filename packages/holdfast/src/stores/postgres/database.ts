@@ -5,7 +5,7 @@ import type { Database, NameQuery, WakeUpEvents } from '../sql/database.js'
 import { areRepeatable, areWrites, type Answer, type Request } from '../sql/requests.js'
 import type { Client } from './clients.js'
 import { transactionGuardOf } from './transaction-guard.js'
-import { Statements } from '../sql/statements.js'
+import { Statements, type TimeLimit } from '../sql/statements.js'
 import { explain, isCutOff, isReadOnly, isRetriable, isUnmigrated } from './errors.js'
 import type { CheckedStatement } from './pools.js'
 import { migrate } from './migrate.js'
@@ -71,7 +71,7 @@ export class PostgresDatabase implements Database {
     const rows = this.#statements.send(
       (limit) =>
         this.#options.client.query(
-          { ...this.#applyBatch, values, checked: this.#checked(values) },
+          { ...this.#applyBatch, values, checked: this.#checked(values, limit) },
           limit,
         ),
       { repeatable: areRepeatable(requests), writes: areWrites(requests) },
@@ -79,8 +79,8 @@ export class PostgresDatabase implements Database {
     return rows.then(([row]) => JSON.parse(row?.['answers'] as string) as Answer[])
   }
 
-  #checked([requests = '']: readonly string[]): CheckedStatement {
-    const values = [requests, this.#statements.hasWritten ? this.channel : null]
+  #checked([requests = '']: readonly string[], { isMovable }: TimeLimit): CheckedStatement {
+    const values = [requests, isMovable ? this.channel : null]
     return {
       ...this.#applyBatchChecked,
       values,

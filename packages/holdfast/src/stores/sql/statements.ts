@@ -55,6 +55,11 @@ export interface TimeLimit {
   /** Whether the limit has passed: a statement that was not sent by then must not be sent. */
   over: boolean
   /**
+   * Whether the statement is sent again if the server takes no writes: another one may have
+   * replaced it. The sender leaves such a connection.
+   */
+  readonly isMovable: boolean
+  /**
    * Set by the sender: ends the connection, which may never answer again and would be missing in
    * its pool.
    */
@@ -81,17 +86,14 @@ export class Statements {
   #migration: Promise<void> | undefined
   #answered = false
   #written = false
+  /** Whether the server took no writes when the store began. */
+  #beganReadOnly = false
   /** Whether the server took no writes since the last one that succeeded. */
   #refusedWrites = false
 
   constructor(options: StatementOptions) {
     this.#options = options
     this.#timeouts = new RequestTimeouts(systemClock, options.requestTimeoutMs)
-  }
-
-  /** Whether a write has succeeded. */
-  get hasWritten(): boolean {
-    return this.#written
   }
 
   /** Resolves to the result of a statement. Rejects with a `LockError`. */
@@ -101,7 +103,8 @@ export class Statements {
 
   /** Uses callbacks: most of a client's time for a lock of a database passes here. */
   #try<T>(task: Task<T>, tries: number): void {
-    const limit: TimeLimit = { over: false, giveUp: undefined }
+    const isMovable = this.#written || (this.#beganReadOnly && tries < MAX_TRIES)
+    const limit: TimeLimit = { over: false, isMovable, giveUp: undefined }
     const timeout = this.#timeouts.start(() => {
       limit.over = true
       limit.giveUp?.()
@@ -128,7 +131,13 @@ export class Statements {
     const options = this.#options
     if (tries >= MAX_TRIES) throw this.#explain(error)
     if (options.isRetriable(error)) return
-    if (options.isReadOnly(error) && this.#written) {
+    if (options.isReadOnly(error)) {
+      // Before the first write the URL may be wrong, which the first caller learns at once. Later
+      // calls leave the connections that lead to that server, as the endpoint may have moved.
+      if (!this.#written && !this.#beganReadOnly) {
+        this.#beganReadOnly = true
+        throw this.#explain(error)
+      }
       this.#refusedWrites = true
       return
     }

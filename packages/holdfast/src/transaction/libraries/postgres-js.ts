@@ -6,7 +6,7 @@ import {
   insideTransaction,
   MOST_TRIES,
   rollBackIdle,
-} from '../../stores/postgres/left-transactions.js'
+} from '../../stores/postgres/unusable-connections.js'
 import { isPostgresJs, type PostgresJs } from '../../stores/postgres/pools.js'
 import { ROLLED_BACK, warnOfOpenTransaction } from '../../stores/postgres/transaction-status.js'
 import { codesOf } from '../failures.js'

@@ -127,9 +127,9 @@ $apply_batch$;
  * and nothing was done. Clients call this where they cannot see whether a program left a connection
  * of the pool inside its transaction. The program could undo a grant there.
  *
- * A client that has written before passes its channel. If the server takes no writes any more, this
- * connection leads to a server that another one has replaced. A client of `postgres` cannot end a
- * connection, so the procedure ends it, and the one that listens on the channel.
+ * A client that has written before, or was refused since the server takes no writes, passes its
+ * channel. If the server takes no writes, another one may have replaced it. A client of `postgres`
+ * cannot end a connection, so the procedure ends it, and the one that listens on the channel.
  */
 export const APPLY_BATCH_IN_OWN_TRANSACTION = /* sql */ `
 create or replace procedure holdfast.apply_batch_in_own_transaction_v1(

@@ -1,6 +1,7 @@
 /**
- * Transactions that a program left open on connections of `postgres` (postgres.js). The library
- * does not show the state of a connection, so only statements find them.
+ * Connections of `postgres` (postgres.js) that no statement may use. A program left them inside of
+ * a transaction, or they lead to a server that takes no writes. The library does not show the state
+ * of a connection, so only statements find them.
  */
 import { LockUsageError } from '../../errors.js'
 import { codeOf } from './errors.js'
@@ -28,6 +29,20 @@ export async function rollBackIdle(sql: PostgresJs, isOver = (): boolean => fals
     await sql.unsafe('rollback and chain; rollback').then(undefined, () => undefined)
   }
 }
+
+/**
+ * Ends the idle connections to a server that takes no writes, as `rollBackIdle` reaches them.
+ * Another server may have replaced it, and the library would keep them for as long as it runs.
+ */
+export async function endReadOnly(sql: PostgresJs): Promise<void> {
+  for (let left = limitOf(sql); left > 0; left -= 1) {
+    await sql.unsafe(END_READ_ONLY).then(undefined, () => undefined) // the connection has ended
+  }
+}
+
+const END_READ_ONLY =
+  'select pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid()) ' +
+  "where pg_catalog.current_setting('transaction_read_only') operator(pg_catalog.=) 'on'"
 
 /**
  * A statement without values begins a transaction at its own time, unless one is open. An open one
