@@ -13,7 +13,7 @@ import { median, medianInterval } from '../stats.js'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const FILES = [1, 2, 4, 8]
 const PACKAGE = 'packages/holdfast'
-const CONSTANT = /export const FILES = \d+;/
+const CONSTANT = /exports\.FILES = \d+;/
 
 const WORKLOADS: readonly BenchSubject[] = [
   ['one process, one at a time', '1', '1'],
@@ -59,7 +59,7 @@ function build(folder: string, files: number): string {
   const path = join(checkout, PACKAGE, 'dist/stores/embedded/directory.js')
   const text = readFileSync(path, 'utf8')
   if (!CONSTANT.test(text)) throw new Error(`${path} does not set the number of files`)
-  writeFileSync(path, text.replace(CONSTANT, `export const FILES = ${files};`))
+  writeFileSync(path, text.replace(CONSTANT, `exports.FILES = ${files};`))
   return checkout
 }
 

@@ -1,24 +1,4 @@
 /** `holdfast`: distributed locks with one API over many stores. */
-// `createLocks` imports these files with the first call that needs them. They are imported here as
-// well, since in the virtual time of tests a call must not wait for a file. Packing drops these
-// imports: users load the files later.
-import './lease/adopt/export-and-adopt.js'
-import './lease/deadlock/detector.js'
-import './lease/hold/early-abort.js'
-import './lease/hold/forgotten-leases.js'
-import './lease/hold/lease-note.js'
-import './lease/hold/lease-terms.js'
-import './lease/runtime/holder-lookups.js'
-import './lease/wait/self-waits.js'
-import './locks/at-least.js'
-import './locks/election-candidate.js'
-import './locks/follow-capacity.js'
-import './locks/load-once.js'
-import './locks/look-up.js'
-import './locks/multi-acquirer.js'
-import './locks/observe.js'
-import './locks/store-calls.js'
-import './transaction/transaction.js'
 export { createLocks } from './locks/create.js'
 export type { Locks } from './locks/create.js'
 export type { CloseOptions } from './locks/close.js'

@@ -1,12 +1,14 @@
 /**
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
-import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockTimeoutError, type LockUsageError, UnsupportedLockError } from '../errors.js'
 import { hasContexts } from '../async/async-context.js'
+import { adoptHandle } from './adopt/export-and-adopt.js'
 import type { Client } from './client.js'
 import { currentFrame } from './nesting/run-frames.js'
 import { Grant } from './grant/grant.js'
 import { releaseGrant } from './local-queue/local-hand-off.js'
+import { abortBefore } from './hold/early-abort.js'
 import { asHeldLease, HeldLease } from './hold/held-lease.js'
 import type { GrantReturner } from './hold/hold.js'
 import {
@@ -126,7 +128,6 @@ export class Acquirer {
 
   /** Takes over an exported lease. It is never handed on inside the process. */
   async adopt(handle: unknown): Promise<HeldLease> {
-    const { adoptHandle } = await import('./adopt/export-and-adopt.js')
     const grant = await adoptHandle(this.#client, this.#template, this.#settings.renew, handle)
     const lease = this.#leaseAlone(grant)
     if (this.#client.runtime.closed) throw await this.#releaseLate(lease)
@@ -199,16 +200,16 @@ export class Acquirer {
 
   /**
    * Lets the signal abort early, if so chosen. Resolves to false when the lease was lost.
-   * @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed meanwhile, and released it.
+   * @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed meanwhile. The close
+   * releases the lease.
    */
   async #abortsEarly(lease: HeldLease): Promise<boolean> {
     const { abortBeforeMs } = this.#settings
     if (abortBeforeMs === 0) return true
-    const { abortBefore } = await import('./hold/early-abort.js')
-    if (await abortBefore(lease, abortBeforeMs)) return true
+    const lasts = await abortBefore(lease, abortBeforeMs)
     const { runtime } = this.#client
     if (runtime.closed) throw runtime.closedError(this.#template.lock)
-    return false
+    return lasts
   }
 
   /** @param isWhole whether any grant lasts long enough for the signal */

@@ -24,6 +24,7 @@ import { OUTAGE_LIMIT_MS } from './wait/outage.js'
 import { QueueRegistry } from './local-queue/queue-registry.js'
 import { RenewalScheduler } from './renew/renewal-scheduler.js'
 import { Runtime } from './runtime/runtime.js'
+import { announceSelfWaits } from './wait/self-waits.js'
 import { NoHandOffQueue } from './local-queue/no-hand-off-queue.js'
 import type { OpenLease, Services } from './services.js'
 import type { WaitLimits } from './wait/caller-wait.js'
@@ -69,12 +70,7 @@ export class Client implements Services {
       label: label === undefined ? undefined : checkLabel(label),
       deadlockCheckMs: checkDeadlockCheck(options.deadlockCheckMs),
     })
-    this.runtime.waits.onLong = (waits, nowMs) =>
-      void import('./wait/self-waits.js').then(
-        ({ announceSelfWaits }) => announceSelfWaits(this, waits, nowMs),
-        // Only a warning is missing then.
-        () => undefined,
-      )
+    this.runtime.waits.onLong = (waits, nowMs) => announceSelfWaits(this, waits, nowMs)
     this.waiters = new WaiterLimit(store.name)
     this.heartbeats = new Heartbeats(this.runtime)
     this.retries = new RetryRounds(this.runtime)

@@ -1,9 +1,6 @@
-/**
- * `createLocks`: the entrance of the library.
- *
- * Calls that most programs never make import their code when they are made: a bundle starts
- * without it.
- */
+// Projects with an older `lib` lack it, and the declarations name it.
+/// <reference lib="esnext.disposable" preserve="true" />
+/** `createLocks`: the entrance of the library. */
 import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError } from '../errors.js'
 import { Client } from '../lease/client.js'
@@ -23,6 +20,7 @@ import type { LockInfo, StealResult, Store } from '../store/contract.js'
 import { shownAs } from '../store/with-json.js'
 import { checkName, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
+import { transaction } from '../transaction/transaction.js'
 import { closeClient, useStore, type CloseOptions } from './close.js'
 import type { Election } from './election.js'
 import { LockElection } from './lock-election.js'
@@ -35,7 +33,7 @@ import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
 import { semaphore, type Semaphore, type SemaphoreOptions } from './semaphore.js'
 import { singleFlight, type SingleFlight } from './single-flight.js'
 import type { StealLockOptions } from './steal.js'
-import type { storeCalls } from './store-calls.js'
+import { holdersOf, storeCalls } from './store-calls.js'
 import { striped, type StripedLock, type StripedOptions } from './striped.js'
 
 /** Locks over one store. */
@@ -172,9 +170,6 @@ export interface Locks extends AsyncDisposable {
 /** Gives the full name of a lock, namespace included. */
 type Named = (name: unknown) => string
 
-/** Loads the calls about any lock. */
-type Calls = () => Promise<ReturnType<typeof storeCalls>>
-
 /**
  * Makes a client of a store.
  * @throws LockUsageError when an option makes no sense.
@@ -188,14 +183,13 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
   useStore(store)
   const named: Named = (name) => fullName(namespace, name)
-  const calls: Calls = async () =>
-    (await import('./store-calls.js')).storeCalls(client, namespace, named)
   const { clientId } = client.runtime.owner
   const members: Locks = {
     store,
     clientId,
-    ...kindsOfLocks(client, named, calls),
-    ...laterCalls(client, calls),
+    ...kindsOfLocks(client, named),
+    ...storeCalls(client, namespace, named),
+    transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
     ...contextCalls(client, named),
     close: (how) => closeClient(client, how),
     [Symbol.asyncDispose]: () => closeClient(client),
@@ -205,7 +199,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
 }
 
 /** The locks, and what is made of them. */
-function kindsOfLocks(client: Client, named: Named, calls: Calls) {
+function kindsOfLocks(client: Client, named: Named) {
   return {
     mutex: (name, lock) => mutex(client, named(name), lock),
     readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
@@ -217,26 +211,10 @@ function kindsOfLocks(client: Client, named: Named, calls: Calls) {
     striped: (name, lock) => striped(client, named(name), lock),
     election(name, lock) {
       const full = named(name)
-      const holders = async () => (await calls()).holders(full)
+      const holders = () => holdersOf(client, full)
       return new LockElection(client, mutex(client, full, lock, 'election'), holders)
     },
     singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock, 'singleFlight')),
-  } satisfies Partial<Locks>
-}
-
-/** What a client asks of the store about any lock, and transactions. */
-function laterCalls(client: Client, calls: Calls) {
-  return {
-    inspect: async (options) => (await calls()).inspect(options),
-    ping: async (options) => (await calls()).ping(options),
-    steal: async (name, options) => (await calls()).steal(name, options),
-    renewHandle: async (handle, extra?: unknown) => (await calls()).renewHandle(handle, extra),
-    releaseHandle: async (handle, extra?: unknown) => (await calls()).releaseHandle(handle, extra),
-    oncePerTick: async (name, work, options) => (await calls()).oncePerTick(name, work, options),
-    async transaction(lock, db, work, how) {
-      const { transaction } = await import('../transaction/transaction.js')
-      return transaction(client.runtime.store, lock, db, work, how)
-    },
   } satisfies Partial<Locks>
 }
 

@@ -1,7 +1,4 @@
-/**
- * An election over a mutex. The code of a candidate is loaded with its first call: most programs
- * hold no elections.
- */
+/** An election over a mutex. */
 import { EventEmitter } from 'node:events'
 import { bindContext } from '../async/async-context.js'
 import { LockUsageError } from '../errors.js'
@@ -11,10 +8,10 @@ import { describe } from '../options/describe.js'
 import { checkNoOptions } from '../options/known-keys.js'
 import type { WaitOptions } from '../options/lock-options.js'
 import type { HolderInfo } from '../store/contract.js'
-import type { ElectionCandidate } from './election-candidate.js'
+import { ElectionCandidate } from './election-candidate.js'
 import { signalOf, type Election, type ElectionEvents, type LeadOptions } from './election.js'
 import type { BasicLock } from './lock.js'
-import type { Leadership } from './observe.js'
+import { observeLeaders, type Leadership } from './observe.js'
 import { unsupported } from './unsupported.js'
 
 const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']
@@ -22,46 +19,40 @@ const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned'
 export class LockElection implements Election {
   readonly name: string
   readonly #client: Client
-  readonly #lock: BasicLock
   readonly #holders: () => Promise<readonly HolderInfo[]>
   readonly #emitter = new EventEmitter()
-  #candidate: ElectionCandidate | undefined
+  readonly #candidate: ElectionCandidate
 
   constructor(client: Client, lock: BasicLock, holders: () => Promise<readonly HolderInfo[]>) {
     this.name = lock.name
     this.#client = client
-    this.#lock = lock
     this.#holders = holders
+    this.#candidate = new ElectionCandidate(client, lock, this.#emitter)
   }
 
   get isLeader(): boolean {
-    return this.#candidate?.lease?.held ?? false
+    return this.#candidate.lease?.held ?? false
   }
 
   get token(): bigint | undefined {
-    return this.isLeader ? this.#candidate?.lease?.token : undefined
+    return this.isLeader ? this.#candidate.lease?.token : undefined
   }
 
   get signal(): AbortSignal | undefined {
-    return this.#candidate?.lease?.signal
+    return this.#candidate.lease?.signal
   }
 
-  async #loaded(): Promise<ElectionCandidate> {
-    const { ElectionCandidate } = await import('./election-candidate.js')
-    return (this.#candidate ??= new ElectionCandidate(this.#client, this.#lock, this.#emitter))
+  campaign(options?: WaitOptions): Promise<Lease> {
+    return this.#candidate.campaign(options)
   }
 
-  async campaign(options?: WaitOptions): Promise<Lease> {
-    return (await this.#loaded()).campaign(options)
-  }
-
-  async lead<T>(work: (lease: Lease) => T | PromiseLike<T>, options?: LeadOptions): Promise<T> {
-    return (await this.#loaded()).lead(work, options)
+  lead<T>(work: (lease: Lease) => T | PromiseLike<T>, options?: LeadOptions): Promise<T> {
+    return this.#candidate.lead(work, options)
   }
 
   async resign(extra?: unknown): Promise<boolean> {
     checkNoOptions('resign', extra, { lock: this.name })
-    return (await this.#loaded()).resign()
+    return this.#candidate.resign()
   }
 
   async leader(extra?: unknown): Promise<HolderInfo | undefined> {
@@ -73,12 +64,7 @@ export class LockElection implements Election {
     const signal = signalOf('observe', this.#client, this.name, options)
     const { store } = this.#client.runtime
     if (!store.traits.inspect) throw unsupported(store, 'inspect')
-    return this.#observe(signal)
-  }
-
-  async *#observe(signal: AbortSignal | undefined): AsyncGenerator<Leadership> {
-    const { observeLeaders } = await import('./observe.js')
-    yield* observeLeaders(this.#client.runtime, this.name, this.#holders, signal)
+    return observeLeaders(this.#client.runtime, this.name, this.#holders, signal)
   }
 
   on<E extends keyof ElectionEvents>(

@@ -10,7 +10,8 @@ import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-o
 import type { AwaitedClaim } from '../lease/runtime/open-waits.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkNoOptions } from '../options/known-keys.js'
-import type { LockState } from './look-up.js'
+import { runAtLeast } from './at-least.js'
+import { inspectLock, type LockState } from './look-up.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
 export interface Lockable<L extends Lease = Lease> {
@@ -97,15 +98,7 @@ export class BasicLock implements Lockable<HeldLease> {
   run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
     return options?.atLeastMs === undefined
       ? this.#acquirer.run(work, options)
-      : this.#runAtLeast(work, options)
-  }
-
-  async #runAtLeast<T>(
-    work: (lease: HeldLease) => T | PromiseLike<T>,
-    options: RunOptions,
-  ): Promise<T> {
-    const { runAtLeast } = await import('./at-least.js')
-    return runAtLeast(this.#client, this.#template, this.#settings, work, options)
+      : runAtLeast(this.#client, this.#template, this.#settings, work, options)
   }
 
   acquire(options?: AcquireOptions): Promise<HeldLease> {
@@ -126,7 +119,6 @@ export class BasicLock implements Lockable<HeldLease> {
 
   async inspect(extra?: unknown): Promise<LockState> {
     checkNoOptions('inspect', extra, { lock: this.name })
-    const { inspectLock } = await import('./look-up.js')
     return pendingCall(inspectLock(this.#client, this.#template))
   }
 

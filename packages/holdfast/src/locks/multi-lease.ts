@@ -1,3 +1,5 @@
+// Projects with an older `lib` lack it, and the declarations name it.
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The hold on all locks of a multi-lock. */
 import { checkNoOptions } from '../options/known-keys.js'
 import type { Lease, RenewOptions } from '../lease/hold/lease.js'

@@ -9,7 +9,7 @@ import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { AcquireOptions, RunOptions } from '../options/lock-options.js'
 import { BasicLock, type Lockable } from './lock.js'
-import type { MultiAcquirer } from './multi-acquirer.js'
+import { MultiAcquirer } from './multi-acquirer.js'
 import type { MultiLease } from './multi-lease.js'
 
 /** Several locks that are taken as one: all of them or none. */
@@ -29,15 +29,12 @@ export interface MultiLock {
 
 export function multi(client: Client, locks: readonly Lockable[]): MultiLock {
   const inOrder = sorted(client, locks)
-  const acquirer = async (): Promise<MultiAcquirer> => {
-    const { MultiAcquirer } = await import('./multi-acquirer.js')
-    return new MultiAcquirer(client, inOrder)
-  }
+  const acquirer = new MultiAcquirer(client, inOrder)
   return {
     names: inOrder.map((lock) => lock.name),
-    run: async (work, options) => (await acquirer()).run(work, options),
-    acquire: async (options) => (await acquirer()).acquire(options),
-    tryAcquire: async (options) => (await acquirer()).tryAcquire(options),
+    run: (work, options) => acquirer.run(work, options),
+    acquire: (options) => acquirer.acquire(options),
+    tryAcquire: (options) => acquirer.tryAcquire(options),
   }
 }
 

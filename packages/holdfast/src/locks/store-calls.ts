@@ -1,4 +1,4 @@
-/** Calls about any lock. The client loads them with the first one. */
+/** Calls about any lock. */
 import { pendingCall } from '../async/keep-alive.js'
 import type { Client } from '../lease/client.js'
 import { releaseHandle, renewHandle } from '../lease/adopt/export-and-adopt.js'
@@ -15,34 +15,37 @@ import {
 import { oncePerTick, type TickOptions, type TickResult } from './once-per-tick.js'
 import { steal, type StealLockOptions } from './steal.js'
 
-/** @param named gives the full name of a lock, namespace included */
+/**
+ * Returns these calls as members of a client. All of them reject, and never throw.
+ * @param named gives the full name of a lock, namespace included
+ */
 export function storeCalls(client: Client, namespace: string, named: (name: unknown) => string) {
-  /** Returns the holders of a lock, by its full name. */
-  async function holders(lock: string): Promise<readonly HolderInfo[]> {
-    return (await findLock(client.runtime.store, lock))?.holders ?? []
-  }
-
   return {
-    holders,
-    inspect: (options?: InspectOptions) => pendingCall(inspectLocks(client, namespace, options)),
-    ping: (options?: PingOptions) => pendingCall(pingStore(client, named('ping'), options)),
-    steal: (name: string, options?: StealLockOptions) =>
+    inspect: async (options?: InspectOptions) =>
+      pendingCall(inspectLocks(client, namespace, options)),
+    ping: async (options?: PingOptions) => pendingCall(pingStore(client, named('ping'), options)),
+    steal: async (name: string, options?: StealLockOptions) =>
       pendingCall(steal(client, named(name), options)),
-    renewHandle(handle: string, extra?: unknown) {
+    async renewHandle(handle: string, extra?: unknown) {
       checkNoOptions('renewHandle', extra)
       return pendingCall(renewHandle(client, handle))
     },
-    releaseHandle(handle: string, extra?: unknown) {
+    async releaseHandle(handle: string, extra?: unknown) {
       checkNoOptions('releaseHandle', extra)
       return pendingCall(releaseHandle(client, handle))
     },
-    oncePerTick<T>(
+    async oncePerTick<T>(
       name: string,
       work: (lease: Lease) => T | PromiseLike<T>,
       options: TickOptions,
     ): Promise<TickResult<T>> {
       const full = named(name)
-      return oncePerTick(client, full, () => holders(full), work, options)
+      return oncePerTick(client, full, () => holdersOf(client, full), work, options)
     },
   }
+}
+
+/** Returns the holders of a lock, by its full name. */
+export async function holdersOf(client: Client, lock: string): Promise<readonly HolderInfo[]> {
+  return (await findLock(client.runtime.store, lock))?.holders ?? []
 }

@@ -1,7 +1,6 @@
 /** Loads the user's client library for a store, when its URL is used. */
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { resolve } from 'node:path'
 import { settingsError } from './settings-error.js'
 
 /** The modules that can serve the URLs of a kind of store. The first that is found is used. */
@@ -40,13 +39,13 @@ export async function loadFirst(
   names: readonly string[],
   folder: string | undefined,
 ): Promise<Loaded> {
-  const places = folder === undefined ? [] : [pathToFileURL(join(folder, 'holdfast')).href]
-  for (const from of [...places, import.meta.url]) {
+  const there = folder === undefined ? [] : [createRequire(resolve(folder, 'holdfast'))]
+  for (const from of [...there, require]) {
     for (const name of names) {
       const path = resolved(name, from)
       if (path === undefined) continue
       // An import would first search all files of the library for the names that they export.
-      const found = createRequire(from)(path) as { readonly default?: unknown }
+      const found = from(path) as { readonly default?: unknown }
       return { name, library: found.default ?? found }
     }
   }
@@ -56,9 +55,9 @@ export async function loadFirst(
   )
 }
 
-function resolved(name: string, from: string): string | undefined {
+function resolved(name: string, from: NodeJS.Require): string | undefined {
   try {
-    return createRequire(from).resolve(name)
+    return from.resolve(name)
   } catch {
     return undefined
   }

@@ -1,10 +1,16 @@
 /** Opens the store that a URL names. The code of a store is loaded only for its URL. */
+import type * as embedded from '../stores/embedded/index.js'
+import type * as etcd from '../stores/etcd/index.js'
+import type * as mysql from '../stores/mysql/index.js'
+import type * as postgres from '../stores/postgres/index.js'
+import type * as redis from '../stores/redis/index.js'
+import type * as redlock from '../stores/redlock/index.js'
+import type * as zookeeper from '../stores/zookeeper/index.js'
 import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { LockUsageError } from '../errors.js'
 import { invariant } from '../invariant.js'
 import type { Store } from '../store/contract.js'
-import type { RedisClient } from '../stores/redis/index.js'
 import { embeddedOptions } from './embedded.js'
 import { etcdOptions } from './etcd.js'
 import { openMysqlPool } from './mysql.js'
@@ -78,7 +84,7 @@ function openerOf(scheme: string): Open {
 }
 
 async function openEmbedded(url: string): Promise<OpenedStore> {
-  const { embeddedStore } = await import('../stores/embedded/index.js')
+  const { embeddedStore } = require('../stores/embedded/index.js') as typeof embedded
   return owningStore(embeddedStore(embeddedOptions(url)))
 }
 
@@ -88,7 +94,7 @@ async function openRedis(url: string, libraries: string | undefined): Promise<Op
   const library = await findRedisLibrary(libraries)
   const isRedlock = target.kind === 'redlock'
   // The store has to see the first error of a client, so its code is loaded before that connects.
-  const makeStore = isRedlock ? await loadRedlock(prefix) : await loadRedis(prefix)
+  const makeStore = isRedlock ? loadRedlock(prefix) : loadRedis(prefix)
   const connections = connect(library, target)
   const end = async (): Promise<void> => {
     for (const connection of connections) connection.close()
@@ -102,15 +108,15 @@ async function openRedis(url: string, libraries: string | undefined): Promise<Op
   }
 }
 
-type MakeRedis = (clients: readonly RedisClient[]) => Store
+type MakeRedis = (clients: readonly redis.RedisClient[]) => Store
 
-async function loadRedlock(prefix: { readonly prefix?: string }): Promise<MakeRedis> {
-  const { redlockStore } = await import('../stores/redlock/index.js')
+function loadRedlock(prefix: { readonly prefix?: string }): MakeRedis {
+  const { redlockStore } = require('../stores/redlock/index.js') as typeof redlock
   return (clients) => redlockStore({ clients, ...prefix })
 }
 
-async function loadRedis(prefix: { readonly prefix?: string }): Promise<MakeRedis> {
-  const { redisStore } = await import('../stores/redis/index.js')
+function loadRedis(prefix: { readonly prefix?: string }): MakeRedis {
+  const { redisStore } = require('../stores/redis/index.js') as typeof redis
   return ([client]) => {
     invariant(client !== undefined, 'a URL of Redis names at least one server')
     return redisStore({ client, ...prefix })
@@ -119,24 +125,24 @@ async function loadRedis(prefix: { readonly prefix?: string }): Promise<MakeRedi
 
 async function openPostgres(url: string, libraries: string | undefined): Promise<OpenedStore> {
   const options = await openPostgresPool(url, libraries)
-  const { postgresStore } = await import('../stores/postgres/index.js')
+  const { postgresStore } = require('../stores/postgres/index.js') as typeof postgres
   return owningStore(postgresStore(options), () => options.pool.end())
 }
 
 async function openMysql(url: string, libraries: string | undefined): Promise<OpenedStore> {
   const options = await openMysqlPool(url, libraries)
-  const { mysqlStore } = await import('../stores/mysql/index.js')
+  const { mysqlStore } = require('../stores/mysql/index.js') as typeof mysql
   return owningStore(mysqlStore(options), () => options.pool.end())
 }
 
 async function openEtcd(url: string): Promise<OpenedStore> {
   const options = etcdOptions(url)
-  const { etcdStore } = await import('../stores/etcd/index.js')
+  const { etcdStore } = require('../stores/etcd/index.js') as typeof etcd
   return owningStore(etcdStore(options))
 }
 
 async function openZooKeeper(url: string): Promise<OpenedStore> {
   const options = zookeeperOptions(url)
-  const { zookeeperStore } = await import('../stores/zookeeper/index.js')
+  const { zookeeperStore } = require('../stores/zookeeper/index.js') as typeof zookeeper
   return owningStore(zookeeperStore(options))
 }

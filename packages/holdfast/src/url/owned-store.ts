@@ -1,3 +1,5 @@
+// Projects with an older `lib` lack it, and the declarations name it.
+/// <reference lib="esnext.disposable" preserve="true" />
 /** A store that owns its connections. */
 import type { Store } from '../store/contract.js'
 

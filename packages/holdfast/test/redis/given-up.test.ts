@@ -4,10 +4,10 @@
  */
 import { expect, test } from 'vitest'
 import type { Claim, RenewResult } from 'holdfast/store'
-import { systemClock, systemRandom } from '../../src/clock/clock.js'
-import type { Deployment } from '../../src/stores/redis/deployment.js'
-import type { Verb } from '../../src/stores/redis/batches.js'
-import { RedisStore } from '../../src/stores/redis/store.js'
+import { systemClock, systemRandom } from '../../dist/clock/clock.js'
+import type { Deployment } from '../../dist/stores/redis/deployment.js'
+import type { Verb } from '../../dist/stores/redis/batches.js'
+import { RedisStore } from '../../dist/stores/redis/store.js'
 
 const CLAIM: Claim = {
   lock: 'order:1',

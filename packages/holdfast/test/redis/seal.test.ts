@@ -1,7 +1,7 @@
 /** Seals: the token that a client of several servers chose, as one server takes or refuses it. */
 import { expect, test } from 'vitest'
-import { openRedis } from '../../src/stores/redis/open.js'
-import type { RedisStore } from '../../src/stores/redis/store.js'
+import { openRedis } from '../../dist/stores/redis/open.js'
+import type { RedisStore } from '../../dist/stores/redis/store.js'
 import { clockedClient } from './support/clocked.js'
 import { closing, connectTo, makeClaim, startServer, take, TRY } from './support/world.js'
 

@@ -5,10 +5,10 @@
 import { SeededRandom, VirtualClock } from '@holdfast/conformance'
 import type { Claim, Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { OpenRequests } from '../../src/stores/redlock/open-requests.js'
-import { PendingWithdrawals } from '../../src/stores/redlock/pending-withdrawals.js'
-import type { Voter } from '../../src/stores/redlock/node.js'
-import { RedlockStore } from '../../src/stores/redlock/store.js'
+import { OpenRequests } from '../../dist/stores/redlock/open-requests.js'
+import { PendingWithdrawals } from '../../dist/stores/redlock/pending-withdrawals.js'
+import type { Voter } from '../../dist/stores/redlock/node.js'
+import { RedlockStore } from '../../dist/stores/redlock/store.js'
 
 const NODE_TIMEOUT_MS = 500
 const RENEWED: RenewResult = { outcome: 'renewed' }

@@ -1,5 +1,5 @@
 /** Runs a case with deadlocks, and judges it: each is broken, and nothing else is reported. */
-import { DeadlockError, isLockError, type Lease, type Lockable, type Locks } from 'holdfast'
+import { type DeadlockError, isLockError, type Lease, type Lockable, type Locks } from 'holdfast'
 import { CAPACITY_ALL } from 'holdfast/store'
 import { Dice, EXPECTED_CODES } from '@holdfast/workload'
 import { arrange, type Site } from '../faults/apply.js'

@@ -21,8 +21,8 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
       inRule('state.holders.delete(from.id);', 'state.heldWeight += heir.weight;'),
       {
         file: 'store/expire-and-promote.js',
-        find: 'invariant(state.heldWeight <= state.capacity, ',
-        replace: 'invariant(true, ',
+        find: '(state.heldWeight <= state.capacity, ',
+        replace: '(true, ',
       },
     ],
     masked: 'an invariant ends the step before a promise is broken',
@@ -31,13 +31,18 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'adopted-claim-granted-again',
     breaks: 'The claim that was adopted is refused from then on',
-    edits: [inRule("addTombstone(state, from, 'absent', step);", '')],
+    edits: [inRule("(0, tombstones_js_1.addTombstone)(state, from, 'absent', step);", '')],
     store: 'redis',
   },
   {
     name: 'adoption-keeps-token',
     breaks: 'An adopter gets a larger token, so that resources refuse the exporter',
-    edits: [inRule('token: detached ? token : nextToken(state, step),', 'token,')],
+    edits: [
+      inRule(
+        'token: detached ? token : (0, expire_and_promote_js_1.nextToken)(state, step),',
+        'token,',
+      ),
+    ],
     store: 'redis',
   },
   {
@@ -45,7 +50,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'The token of an adopter counts as the last one of the lock',
     edits: [
       inRule(
-        'token: detached ? token : nextToken(state, step),',
+        'token: detached ? token : (0, expire_and_promote_js_1.nextToken)(state, step),',
         'token: detached ? token : token + 1,',
       ),
       inRule('state.lastToken = Math.max(state.lastToken, heir.token);', ''),
@@ -55,7 +60,12 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'withdrawn-adopter-granted',
     breaks: 'An adopter that has withdrawn its claim is refused, also while the lease still lasts',
-    edits: [inRule('if (!hasToken || hasTombstone(state, to.id, step))', 'if (!hasToken)')],
+    edits: [
+      inRule(
+        'if (!hasToken || (0, tombstones_js_1.hasTombstone)(state, to.id, step))',
+        'if (!hasToken)',
+      ),
+    ],
     store: 'redis',
     scenario: 'late-adoption',
   },
@@ -102,13 +112,13 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRule('state.holders.delete(from.id);', 'state.heldWeight += heir.weight;'),
       inRule(
-        "addTombstone(state, from, 'absent', step);\n    return grantedTo(heir",
+        "(0, tombstones_js_1.addTombstone)(state, from, 'absent', step);\n    return grantedTo(heir",
         'return grantedTo(heir',
       ),
       {
         file: 'store/expire-and-promote.js',
-        find: 'invariant(state.heldWeight <= state.capacity, ',
-        replace: 'invariant(true, ',
+        find: '(state.heldWeight <= state.capacity, ',
+        replace: '(true, ',
       },
     ],
     masked: 'an invariant ends the step before a promise is broken, and a tombstone refuses',
@@ -135,11 +145,15 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     name: 'redlock-minority-adopts',
     breaks: 'An adopter needs more than half of the servers',
     edits: [
-      inRedlock('adoption-round.js', 'length >= quorumOf(this.#panel);', 'length > 0;'),
+      inRedlock(
+        'adoption-round.js',
+        'length >= (0, node_js_1.quorumOf)(this.#panel);',
+        'length > 0;',
+      ),
       inRedlock(
         'claim-vote.js',
-        'token, quorumOf(this.#panel), startMs)',
-        'token, this.#adopts ? 1 : quorumOf(this.#panel), startMs)',
+        'token, (0, node_js_1.quorumOf)(this.#panel), startMs)',
+        'token, this.#adopts ? 1 : (0, node_js_1.quorumOf)(this.#panel), startMs)',
       ),
     ],
     masked: 'the servers are counted twice',
@@ -150,12 +164,12 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'A server never gives the lease back to the claim that was adopted',
     edits: [
       inRule(
-        "addTombstone(state, from, 'absent', step);\n    return grantedTo(heir",
+        "(0, tombstones_js_1.addTombstone)(state, from, 'absent', step);\n    return grantedTo(heir",
         'heir.before = holder;\n    return grantedTo(heir',
       ),
       inRule(
-        'drop(state, holder);\n        addTombstone(state, claim, ',
-        'drop(state, holder);\n        if (holder.before) { state.holders.set(holder.before.id, holder.before); state.heldWeight += holder.weight; }\n        addTombstone(state, claim, ',
+        'drop)(state, holder);\n        (0, tombstones_js_1.addTombstone)(state, claim, ',
+        'drop)(state, holder);\n        if (holder.before) { state.holders.set(holder.before.id, holder.before); state.heldWeight += holder.weight; }\n        (0, tombstones_js_1.addTombstone)(state, claim, ',
       ),
     ],
     masked: 'the claim that was adopted has a tombstone',

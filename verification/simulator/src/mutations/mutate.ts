@@ -13,7 +13,7 @@ import type { Mutation } from './mutation.js'
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
 /** What no process that runs the copy reads. */
-const NOT_RUN = /\.map$|\.d\.ts$|\.tsbuildinfo$/
+const NOT_RUN = /\.d\.ts$|\.tsbuildinfo$/
 
 export async function mutated(mutation: Pick<Mutation, 'name' | 'edits'>): Promise<Runtime> {
   const copy = mutatedCopy(mutation)
@@ -53,8 +53,8 @@ export function mutatedCopy(
       recursive: true,
       filter: (path) => !NOT_RUN.test(path) && isCopied(path),
     })
-    // Outside of its package the copy has to say itself that it is made of modules.
-    writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
+    // Outside of its package the copy has to say itself that it is CommonJS.
+    writeFileSync(join(copy, 'package.json'), '{ "type": "commonjs" }\n')
     for (const [file, text] of edited) writeFileSync(join(copy, file), text)
     return copy
   } catch (error) {

@@ -47,8 +47,8 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'lease/local-queue/local-hand-off.js',
-        find: 'invariant(grant.handOffs < grant.tokens,',
-        replace: 'invariant(true,',
+        find: '(grant.handOffs < grant.tokens,',
+        replace: '(true,',
       },
     ],
   },
@@ -63,7 +63,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'lease/local-queue/local-hand-off.js',
-        find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&',
+        find: 'nowMs - grant.grantedMs < exports.HAND_OFFS_FOR_MS &&',
         replace: '',
       },
       {

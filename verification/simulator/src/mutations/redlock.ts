@@ -41,8 +41,8 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'stores/redis/store.js',
-        find: 'this.#lateRequests.add(claim);\n        throw inDoubt(claim.lock);',
-        replace: 'throw inDoubt(claim.lock);',
+        find: 'this.#lateRequests.add(claim);\n        throw (0, errors_js_1.inDoubt)(claim.lock);',
+        replace: 'throw (0, errors_js_1.inDoubt)(claim.lock);',
       },
     ],
     store: 'redlock',

@@ -11,8 +11,7 @@ const inRule = (find: string, replace: string): Edit => inStore('grant-rule.js',
 const inSteps = (find: string, replace: string): Edit =>
   inStore('expire-and-promote.js', find, replace)
 
-const withoutInvariant = (condition: string): Edit =>
-  inSteps(`invariant(${condition}, `, 'invariant(true, ')
+const withoutInvariant = (condition: string): Edit => inSteps(`(${condition}, `, '(true, ')
 
 export const STORE_MUTATIONS: readonly Mutation[] = [
   {
@@ -58,8 +57,8 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     breaks: 'Only the owner releases',
     edits: [
       inRule(
-        'const holder = state.holders.get(claim.id);\n    if (holder) {\n        drop',
-        'const holder = state.holders.get(claim.id) ?? [...state.holders.values()][0];\n    if (holder) {\n        drop',
+        'const holder = state.holders.get(claim.id);\n    if (holder) {\n',
+        'const holder = state.holders.get(claim.id) ?? [...state.holders.values()][0];\n    if (holder) {\n',
       ),
     ],
   },

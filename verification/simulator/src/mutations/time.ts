@@ -42,8 +42,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'termsOfFoundGrant(answer, sent, ',
-        replace: `termsOfFoundGrant(answer, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
+        find: 'termsOfFoundGrant)(answer, sent, ',
+        replace: `termsOfFoundGrant)(answer, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
       },
       {
         file: 'lease/claim/pending-claim.js',

@@ -26,8 +26,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'if (this.terms.enqueue && isRetryable(error)) {',
-        replace: 'if (this.waitedMs !== undefined && isRetryable(error)) {',
+        find: 'if (this.terms.enqueue && (0, withdrawals_js_1.isRetryable)(error)) {',
+        replace: 'if (this.waitedMs !== undefined && (0, withdrawals_js_1.isRetryable)(error)) {',
       },
     ],
   },

@@ -3,11 +3,13 @@ import { withCallerFrames } from '../../async/caller-frames.js'
 import { pendingCall } from '../../async/keep-alive.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { noFunction } from '../../options/no-function.js'
+import { exportLease } from '../adopt/export-and-adopt.js'
 import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
 import { runUnder, type Enterable } from '../nesting/run-frames.js'
 import { Hold } from './hold.js'
-import type { LeaseNote } from './lease-note.js'
+import { annotate, type LeaseNote } from './lease-note.js'
+import { changeTtl, downgrade, ensureLasts } from './lease-terms.js'
 import type { Lease, RenewOptions, WriteLease } from './lease.js'
 
 /** The largest time of a `Date`. */
@@ -23,7 +25,7 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   async renew(options?: RenewOptions): Promise<void> {
-    if (options !== undefined) (await import('./lease-terms.js')).changeTtl(this, options)
+    if (options !== undefined) changeTtl(this, options)
     this.assertNotOver()
     const result = await this.services.renewals.renewNow(this.grant)
     if (result.outcome === 'unknown') throw withCallerFrames(result.cause)
@@ -31,19 +33,19 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   async ensure(ms: number, extra?: unknown): Promise<void> {
-    return (await import('./lease-terms.js')).ensureLasts(this, ms, extra)
+    return ensureLasts(this, ms, extra)
   }
 
   async annotate(note: LeaseNote): Promise<void> {
-    return (await import('./lease-note.js')).annotate(this, note)
+    return annotate(this, note)
   }
 
   async downgrade(extra?: unknown): Promise<void> {
-    return pendingCall((await import('./lease-terms.js')).downgrade(this, extra))
+    return pendingCall(downgrade(this, extra))
   }
 
   async export(extra?: unknown): Promise<string> {
-    return pendingCall((await import('../adopt/export-and-adopt.js')).exportLease(this, extra))
+    return pendingCall(exportLease(this, extra))
   }
 
   override assertHeld(extra?: unknown): void {

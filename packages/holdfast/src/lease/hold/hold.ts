@@ -15,7 +15,7 @@ import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from '../services.js'
-import type { WeakLease, Forgettable } from './forgotten-leases.js'
+import { WeakLease, type Forgettable } from './forgotten-leases.js'
 import type { ReleaseOutcome } from '../release/withdrawals.js'
 
 /** Takes grants back: the local queue that a grant serves, or the store alone. */
@@ -141,24 +141,17 @@ export class Hold implements Forgettable, Enterable {
 
   /** From now on user code may forget it. */
   onAge(): void {
-    if (this.mayBeForgotten) void this.weaken()
+    if (this.mayBeForgotten) this.weaken()
   }
 
   private get mayBeForgotten(): boolean {
     return this.open && !this.isInUse && this.grant.holder === this
   }
 
-  private async weaken(): Promise<void> {
+  private weaken(): void {
     const { services, grant } = this
-    try {
-      const { WeakLease } = await import('./forgotten-leases.js')
-      if (!this.mayBeForgotten) return
-      services.leases.delete(this.place)
-      this.weak = new WeakLease(this, services, grant, this.returner)
-    } catch (error) {
-      services.runtime.report(grant.claim, 'watch', error)
-      return
-    }
+    services.leases.delete(this.place)
+    this.weak = new WeakLease(this, services, grant, this.returner)
     this.place = this.weak.place
     grant.holder = this.weak
     if (!this.listeners?.maxHold) return

@@ -2,7 +2,7 @@
 import { LockUsageError, StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
 import { deadlineFrom, marginMs } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
-import type { HeldLease } from './held-lease.js'
+import type { Hold } from './hold.js'
 import type { RenewOptions } from './lease.js'
 import { checkKeys, checkNoOptions, type KnownKeys } from '../../options/known-keys.js'
 import { checkDuration, checkTtl } from '../../options/lock-options.js'
@@ -11,6 +11,12 @@ import type { Runtime } from '../runtime/runtime.js'
 
 const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
 
+/** A hold that knows how long it lasts, and how to last longer. */
+interface Lasting extends Hold {
+  readonly remainingMs: number
+  renew(): Promise<void>
+}
+
 /** How often `ensure` renews while each answer comes too late. */
 const ENSURE_TRIES = 3
 
@@ -18,7 +24,7 @@ const ENSURE_TRIES = 3
  * Changes the TTL from the next renewal on.
  * @throws LockUsageError for a TTL that makes no sense, or that the store does not grant.
  */
-export function changeTtl(lease: HeldLease, options: RenewOptions): void {
+export function changeTtl(lease: Hold, options: RenewOptions): void {
   const { grant } = lease
   const { store, clock } = lease.services.runtime
   lease.assertNotOver()
@@ -55,7 +61,7 @@ function replaceTtl(grant: Grant, ttlMs: number, nowMs: number): void {
  * @throws LockUsageError when no renewal can make it last that long; StoreUnavailableError when
  * the renewals come too late, or a shorter one may still arrive.
  */
-export async function ensureLasts(lease: HeldLease, ms: number, extra: unknown): Promise<void> {
+export async function ensureLasts(lease: Lasting, ms: number, extra: unknown): Promise<void> {
   const { grant } = lease
   const { runtime } = lease.services
   checkNoOptions('ensure', extra, { lock: lease.name })
@@ -107,7 +113,7 @@ function notEnsured({ store }: Runtime, grant: Grant, ms: number): StoreUnavaila
  * Downgrades the lease of a writer.
  * @throws LockUsageError for a lease that is no writer's; UnsupportedLockError on some stores.
  */
-export async function downgrade(lease: HeldLease, extra: unknown): Promise<void> {
+export async function downgrade(lease: Hold, extra: unknown): Promise<void> {
   const { grant } = lease
   const { runtime, renewals } = lease.services
   const { lock, kind } = grant.claim

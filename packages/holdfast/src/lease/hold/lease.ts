@@ -1,3 +1,5 @@
+// Projects with an older `lib` lack it, and the declarations name it.
+/// <reference lib="esnext.disposable" preserve="true" />
 /** A lease as user code sees it. */
 import type { LeaseNote } from './lease-note.js'
 

@@ -10,9 +10,9 @@ import { isLockError, LockUsageError, StoreUnavailableError, type LockError } fr
 import type { Claim, HolderInfo, LockKind, Owner, Store } from '../../store/contract.js'
 import { ClockTrust } from '../grant/clock-trust.js'
 import { clocksParted } from '../grant/deadline.js'
-import { DetectorLoader } from '../deadlock/detector-loader.js'
+import { DeadlockDetector } from '../deadlock/detector.js'
 import { channels, publish, type LockEvent, type LockEventName, type LockEvents } from './events.js'
-import type { HolderLookups } from './holder-lookups.js'
+import { HolderLookups } from './holder-lookups.js'
 import { OpenWaits } from './open-waits.js'
 
 /** The part of a claim that all claims of one lock object share. */
@@ -50,7 +50,7 @@ export class Runtime {
   /** How many claims were made: the order of the calls. */
   claims = 0
   readonly waits: OpenWaits
-  readonly deadlocks: DetectorLoader
+  readonly deadlocks: DeadlockDetector
   readonly clockTrust = new ClockTrust()
   /** The callbacks that run under leases. */
   readonly runs = new OpenCalls()
@@ -62,7 +62,7 @@ export class Runtime {
   #offsetMs: number
   /** The distance between the clocks when it was last measured with care. */
   #measuredMs: number
-  #lookups: HolderLookups | undefined
+  readonly #lookups: HolderLookups
 
   constructor(store: Store, { clock, random, label, deadlockCheckMs }: RuntimeOptions) {
     this.store = store
@@ -78,7 +78,8 @@ export class Runtime {
     const nowMs = clock.monotonicMs()
     this.#offsetMs = this.#measuredMs = clock.wallMs() - nowMs
     this.waits = new OpenWaits(clock)
-    this.deadlocks = new DetectorLoader(this, deadlockCheckMs)
+    this.#lookups = new HolderLookups(store, clock)
+    this.deadlocks = new DeadlockDetector(this, deadlockCheckMs)
   }
 
   /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
@@ -175,8 +176,6 @@ export class Runtime {
   /** Resolves to who holds a lock, or to none where the store does not say. Never rejects. */
   async holdersOf(lock: string): Promise<readonly HolderInfo[]> {
     try {
-      const { HolderLookups } = await import('./holder-lookups.js')
-      this.#lookups ??= new HolderLookups(this.store, this.clock)
       return await this.#lookups.of(lock)
     } catch {
       // The caller learns that its time is over in any case.

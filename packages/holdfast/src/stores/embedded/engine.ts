@@ -2,7 +2,6 @@
  * SQLite: the one in Node where there is one (22.13 and later), else `@photostructure/sqlite`,
  * which has the same API.
  */
-import { createRequire } from 'node:module'
 import { StoreUnavailableError } from '../../errors.js'
 
 /**
@@ -48,7 +47,7 @@ function load(): Engine {
   )
   if (builtIn) return { name: 'node:sqlite', open: (path) => new builtIn.DatabaseSync(path) }
   try {
-    const module = createRequire(import.meta.url)('@photostructure/sqlite') as SqliteModule
+    const module = require('@photostructure/sqlite') as SqliteModule
     return { name: '@photostructure/sqlite', open: (path) => new module.DatabaseSync(path) }
   } catch (error) {
     throw new StoreUnavailableError(

@@ -47,13 +47,27 @@ test('another TTL for a lease that was released meanwhile leaves the next lease 
   const [first, second, third] = [mutex.acquire(), mutex.acquire(), mutex.acquire()]
   void (await clock.until(first)).release()
   const lease = await clock.until(second)
-  const renewed = outcomeOf(lease.renew({ ttlMs: 300 }))
   void lease.release()
-  expect(await renewed).toMatchObject({ error: { code: 'LOCK_USAGE' } })
+  expect(await outcomeOf(lease.renew({ ttlMs: 300 }))).toMatchObject({
+    error: { code: 'LOCK_USAGE' },
+  })
   const next = await clock.until(third)
   // The hand-off made no request, so the grant is the same one.
   expect(next.claimId).toBe(lease.claimId)
   expect(next.remainingMs).toBeGreaterThan(300)
+})
+
+test('another TTL for a lease that is released in the same tick leaves the next lease alone', async () => {
+  const { clock, client } = makeWorld()
+  const mutex = client({ ttlMs: TTL_MS }).mutex('a')
+  const [first, second] = [mutex.acquire(), mutex.acquire()]
+  const lease = await clock.until(first)
+  const renewed = outcomeOf(lease.renew({ ttlMs: 300 }))
+  void lease.release()
+  const next = await clock.until(second)
+  expect(next.claimId).not.toBe(lease.claimId)
+  expect(next.remainingMs).toBeGreaterThan(300)
+  expect(await renewed).toMatchObject({ error: { code: 'LOCK_USAGE' } })
 })
 
 test('ensure rejects when the lease was released or lost, also for no time', async () => {
