@@ -18,7 +18,8 @@ const HIGH_FLOOR_MS = 35
 const OVER_FLOOR_MS = 10
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
-const command = process.env['HOLDFAST_BIN'] ?? join(repository, 'packages/cli/bin/holdfast.cjs')
+const command =
+  process.env['HOLDFAST_BIN'] ?? join(repository, 'packages/holdfast/bin/holdfast.cjs')
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-startup-'))
 const floor = join(folder, 'floor.cjs')
 

@@ -4,7 +4,7 @@
  */
 
 const SQL = ['test/rule/', 'test/transaction/', 'test/oversell/', 'packages/holdfast/test/sql/']
-const COMMAND_LINE = 'packages/cli/test/commands/'
+const COMMAND_LINE = 'packages/holdfast/test/cli/commands/'
 const REDIS = [
   ...['redis', 'redlock'].flatMap((name) => [
     `test/conformance/${name}`,

@@ -5,6 +5,8 @@
  * Heavy seeds and rounds run on one Node. The other Nodes run what a Node's version can change.
  * `minutes` is what a part took on two cores beside other load, 106 in all: less alone.
  */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { OTHER_NODES, onNode } from '../nodes.mjs'
 import { node, npm } from '../steps.mjs'
 import { NEWEST_RUNS } from './newest.mjs'
@@ -20,12 +22,20 @@ const FULL = { HOLDFAST_TEST: 'full' }
 /** Timers, async contexts, `node:sqlite`, sockets, signals and processes differ by Node. */
 const OF_A_NODE = [
   ...['lease', 'locks', 'clock', 'embedded'].map((room) => `packages/holdfast/test/${room}/`),
-  ...['run', 'supervise'].map((room) => `packages/cli/test/${room}/`),
+  ...['run', 'supervise'].map((room) => `packages/holdfast/test/cli/${room}/`),
   ...['memory.', 'embedded', 'redis-ioredis6', 'redis-redis6', 'postgres-pg', 'mysql', 'etcd.'].map(
     (store) => `test/conformance/${store}`,
   ),
   'test/conformance/zookeeper.',
 ]
+
+const LIBRARY = 'packages/holdfast/test/'
+/** All but the command line, which is a part of its own. */
+const ROOMS_OF_THE_LIBRARY = readdirSync(join(import.meta.dirname, '../..', LIBRARY), {
+  withFileTypes: true,
+})
+  .filter((room) => room.isDirectory() && room.name !== 'cli')
+  .map(({ name }) => name)
 
 /** @type {readonly Part[]} */
 export const PARTS = [
@@ -33,7 +43,7 @@ export const PARTS = [
     name: 'packages',
     minutes: 2,
     title: 'the packed packages in every module system, compiler, test runner and runtime',
-    steps: [node('packages', 'scripts/pack/check.mjs')],
+    steps: [node('packages', 'scripts/packages/check.mjs')],
   },
   ...(NEWEST === 'none' ? [] : NEWEST_RUNS).map(({ name, servers, tests }) => ({
     name,
@@ -48,10 +58,10 @@ export const PARTS = [
     ],
   })),
   part('library', 8, 'the runtime and each store’s own traps', [
-    'packages/holdfast/test/',
+    ...ROOMS_OF_THE_LIBRARY.map((room) => `${LIBRARY}${room}/`),
     'packages/conformance/test/',
   ]),
-  part('command-line', 4, 'the command line and the lab', ['packages/cli/', 'packages/lab/']),
+  part('command-line', 4, 'the command line and the lab', [`${LIBRARY}cli/`, 'packages/lab/']),
   part('conformance', 29, 'the suite over each store, client library and topology', [
     'test/conformance/',
   ]),

@@ -12,7 +12,7 @@ import { LEFT_OUT, pagesWith } from './samples/pages.js'
 const folder = join(ROOT, `build/commands-${process.pid}`)
 const run = promisify(execFile)
 const LANGUAGES = ['sh', 'crontab']
-const HOLDFAST = join(ROOT, 'packages/cli/bin/holdfast.cjs')
+const HOLDFAST = join(ROOT, 'packages/holdfast/bin/holdfast.cjs')
 const NPM = join(import.meta.dirname, 'samples/npm.mjs')
 
 /** Programs that the pages take for granted. */

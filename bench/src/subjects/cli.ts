@@ -8,7 +8,9 @@ import { percentile } from '../stats.js'
 
 const [how = 'run'] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
-const program = fileURLToPath(new URL('../../../packages/cli/bin/holdfast.cjs', import.meta.url))
+const program = fileURLToPath(
+  new URL('../../../packages/holdfast/bin/holdfast.cjs', import.meta.url),
+)
 const args =
   how === 'run'
     ? [program, 'run', 'bench', '--store', `embedded:${folder}`, '--', 'true']

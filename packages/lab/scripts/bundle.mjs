@@ -18,6 +18,10 @@ await build({
   platform: 'node',
   format: 'esm',
   target: 'node20.19',
+  // The command line's parts are CommonJS, and an ES module has no `require`.
+  banner: {
+    js: "import { createRequire as makeRequire } from 'node:module';const require = makeRequire(import.meta.url);",
+  },
   minifySyntax: true,
   minifyWhitespace: true,
   external: ['holdfast', '@photostructure/sqlite', 'ioredis', 'mysql2', 'pg'],

@@ -16,7 +16,6 @@ let folder = ''
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-packed-'))
   install('holdfast', 'holdfast')
-  install('cli', '@holdfast/cli')
   linkSqlite()
 }, PACKED_MS)
 
@@ -32,7 +31,7 @@ function install(name: string, as: string): void {
 
 /** Node before 22.13 has no SQLite of its own: there npm installs one beside the command line. */
 function linkSqlite(): void {
-  const { resolve } = createRequire(join(PACKAGES, 'cli/package.json'))
+  const { resolve } = createRequire(join(PACKAGES, 'holdfast/package.json'))
   const scope = join(folder, 'node_modules', dirname(SQLITE))
   mkdirSync(scope, { recursive: true })
   symlinkSync(packageFolder(resolve(SQLITE)), join(folder, 'node_modules', SQLITE))
@@ -44,7 +43,7 @@ function packageFolder(file: string): string {
 }
 
 function lab(...args: string[]): { stdout: string; stderr: string; code: number | null } {
-  const program = join(folder, 'node_modules/@holdfast/cli/bin/holdfast.cjs')
+  const program = join(folder, 'node_modules/holdfast/bin/holdfast.cjs')
   const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'lab', ...args], {
     cwd: folder,
     encoding: 'utf8',

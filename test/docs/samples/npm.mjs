@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = process.env.ROOT
-const HOLDFAST = join(ROOT, 'packages/cli/bin/holdfast.cjs')
+const HOLDFAST = join(ROOT, 'packages/holdfast/bin/holdfast.cjs')
 const OTHERS = ['ioredis', '@photostructure/sqlite@1.2.1']
 
 const [, , program, ...args] = process.argv

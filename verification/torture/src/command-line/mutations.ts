@@ -5,19 +5,20 @@ import { fileURLToPath } from 'node:url'
 import { mutatedCopy, mutatedFiles, type Edit } from '@holdfast/simulator'
 import type { TortureMutation } from '../mutation.js'
 
-const PACKAGES = fileURLToPath(new URL('../../../../packages', import.meta.url))
-/** What the program is made of. Without its bundle it runs from the parts, which can be edited. */
-const PARTS = /^cli(?:$|\/(?:bin|dist)(?:$|\/))/
-const BUNDLE = /^cli\/dist\/[^/]+\.cjs$/
+const PACKAGE = fileURLToPath(new URL('../../../../packages/holdfast', import.meta.url))
+const MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url))
+/** What the program is made of. Without its bundles it runs from the parts, which can be edited. */
+const PARTS = /^(?:bin|dist)(?:$|\/)/
+const BUNDLES = /^dist\/bin\//
 
 /** Makes the copy and returns its folder. The caller removes it. */
 export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edits'>): string {
-  const copy = mutatedCopy(mutation, PACKAGES, (path) => {
-    const part = relative(PACKAGES, path)
-    return part === '' || (PARTS.test(part) && !BUNDLE.test(part))
+  const copy = mutatedCopy(mutation, PACKAGE, (path) => {
+    const part = relative(PACKAGE, path)
+    return part === '' || (PARTS.test(part) && !BUNDLES.test(part))
   })
-  // The parts import files of the library beside their package.
-  symlinkSync(join(PACKAGES, 'holdfast'), join(copy, 'holdfast'))
+  // The client libraries stand there.
+  symlinkSync(MODULES, join(copy, 'node_modules'))
   return copy
 }
 
@@ -28,22 +29,22 @@ export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edi
 export function filesOfMutatedCommandLine(
   mutation: Pick<TortureMutation, 'name' | 'edits'>,
 ): ReadonlyMap<string, string> {
-  return mutatedFiles(mutation, PACKAGES)
+  return mutatedFiles(mutation, PACKAGE)
 }
 
 /** The program of a copy, or of the package. */
 export function programOf(copy: string | undefined): string {
-  return join(copy ?? PACKAGES, 'cli/bin/holdfast.cjs')
+  return join(copy ?? PACKAGE, 'bin/holdfast.cjs')
 }
 
 const NO_STRIKE: Edit = {
-  file: 'cli/bin/guardian.sh',
+  file: 'bin/guardian.sh',
   find: '[ -n "$id" ] || return\n',
   replace: 'return\n',
 }
 
 const NO_END: Edit = {
-  file: 'cli/dist/supervise/lease-watch.js',
+  file: 'dist/cli/supervise/lease-watch.js',
   find: "end('lost',",
   replace: "((..._) => {})('lost',",
 }
@@ -54,7 +55,7 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     name: 'gate-without-lease',
     breaks: 'The lease is asserted in the tick that opens the gate',
     edits: [
-      { file: 'cli/dist/run/execute.js', find: 'lease.assertHeld();', replace: '' },
+      { file: 'dist/cli/run/execute.js', find: 'lease.assertHeld();', replace: '' },
       NO_STRIKE,
       NO_END,
     ],
@@ -80,7 +81,7 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     breaks: 'The guardian ends the command also where it can open no file',
     edits: [
       {
-        file: 'cli/bin/guardian.sh',
+        file: 'bin/guardian.sh',
         find: '[ -n "$id" ] || return\n',
         replace: '[ -n "$id" ] && : </proc/stat || return\n',
       },
@@ -96,7 +97,7 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     breaks: 'A run inside of a run notes what it waits for, so that a deadlock of two is found',
     edits: [
       {
-        file: 'cli/dist/run/under-held.js',
+        file: 'dist/cli/run/under-held.js',
         find: 'if (held.length === 0)',
         replace: 'if (held.length >= 0)',
       },
@@ -110,7 +111,7 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     name: 'rest-without-end',
     breaks: 'The processes that a killed command leaves behind end before the release',
     edits: [
-      { file: 'cli/dist/run/rest.js', find: '!passedOn.has(killer)', replace: 'killer === ""' },
+      { file: 'dist/cli/run/rest.js', find: '!passedOn.has(killer)', replace: 'killer === ""' },
     ],
     store: 'embedded',
     faults: ['command-alone'],

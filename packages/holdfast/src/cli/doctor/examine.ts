@@ -1,0 +1,61 @@
+/** All checks of `holdfast doctor`: of the store, and of this machine. */
+import { createLocks } from '../../index.js'
+import type { Store } from '../../store/index.js'
+import { REDIS_SCHEMES, schemeOf } from '../../url/index.js'
+import type { StoreLocation } from '../stores/locate.js'
+import { failure, type Finding } from './check.js'
+import { checkMysql, checkPostgres } from './databases.js'
+import { checkEmbedded } from './embedded.js'
+import { checkEtcd } from './etcd.js'
+import { checkMachine } from './machine.js'
+import { checkRedis } from './redis.js'
+import { checkStore } from './store.js'
+import { checkZooKeeper } from './zookeeper.js'
+
+export { redisAcl } from './redis.js'
+
+type OpenStore = (location: StoreLocation) => Promise<Store>
+
+export async function examine(location: StoreLocation, open: OpenStore): Promise<Finding[]> {
+  return [...(await examineStore(location, open)), ...checkMachine()]
+}
+
+async function examineStore(location: StoreLocation, open: OpenStore): Promise<Finding[]> {
+  try {
+    const locks = createLocks(await open(location), { label: 'holdfast doctor' })
+    try {
+      const found = await examineService(location)
+      // When the service has failed a check, trying a lock would take long and find nothing more.
+      const isUseless = found.some(({ verdict }) => verdict === 'failure')
+      return isUseless ? found : [...found, ...(await checkStore(locks))]
+    } finally {
+      await locks.close()
+    }
+  } catch (error) {
+    return [failure('store', error)]
+  }
+}
+
+/** Runs the checks that only this kind of store needs. */
+async function examineService(location: StoreLocation): Promise<Finding[]> {
+  const { url } = location
+  const scheme = schemeOf(url)
+  if (REDIS_SCHEMES.includes(scheme)) return checkRedis(location)
+  switch (scheme) {
+    case 'embedded':
+      return checkEmbedded(url)
+    case 'etcd':
+    case 'etcds':
+      return checkEtcd(url)
+    case 'zk':
+      return checkZooKeeper(url)
+    case 'postgres':
+    case 'postgresql':
+      return checkPostgres(location)
+    case 'mysql':
+    case 'mariadb':
+      return checkMysql(location)
+    default:
+      return []
+  }
+}
