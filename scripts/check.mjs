@@ -33,7 +33,7 @@ try {
       npm('types of the tests', 'check:tests'),
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),
       node('benchmarks page', 'bench/dist/page.js', '--check'),
-      node('packages', 'scripts/pack/check.mjs', '--quick'),
+      node('packages', 'scripts/packages/check.mjs', '--quick'),
     ],
     CORES,
   )

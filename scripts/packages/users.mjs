@@ -1,7 +1,7 @@
 /** What users have: module systems, compilers, test runners, versions of Node. */
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BUILD, ROOT, writeJson } from './files.mjs'
+import { writeJson } from './files.mjs'
 import { install, runCommand, setType } from './projects.mjs'
 import { report, run } from './run.mjs'
 
@@ -48,17 +48,6 @@ export async function checkGlobal(folder, tarballs) {
   await run(join(prefix, 'bin/holdfast'), ['--version'])
   readFileSync(join(prefix, 'share/man/man1/holdfast.1'))
   report('a global installation has the command and its man page')
-}
-
-/**
- * Runs the tests of the command line on the packed command. Its library stands beside it, while the
- * repository's command has all in one file.
- */
-export async function checkCommandTests() {
-  const HOLDFAST_TEST_BIN = join(BUILD, 'holdfast/bin/holdfast.cjs')
-  const env = { HOLDFAST_TEST_BIN }
-  await run('npx', ['vitest', 'run', 'packages/cli/test'], { cwd: ROOT, env, limitMs: 900_000 })
-  report('the tests of the command line')
 }
 
 /** Compiles one program under each setting that users have. */

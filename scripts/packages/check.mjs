@@ -1,21 +1,20 @@
 /**
  * Packs every package, installs the tarballs in empty folders, and uses them as users do.
  *
- * `npm run pack:check` tries every module system, compiler, test runner and runtime. With
+ * `npm run check:packages` tries every module system, compiler, test runner and runtime. With
  * `--quick`, as in the check, it stays on this Node, and Bun and Deno run one store's suite.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkBundlers } from './bundlers.mjs'
+import { reportImportTime } from './import-time.mjs'
 import { checkLints } from './lints.mjs'
 import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
-import { reportSizes } from './sizes.mjs'
 import { packAll } from './tarballs.mjs'
 import { checkVersions } from './versions.mjs'
 import {
-  checkCommandTests,
   checkGlobal,
   checkModuleSystems,
   checkNodes,
@@ -28,15 +27,14 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))
 try {
   checkVersions()
   const tarballs = await packAll(folder)
-  await reportSizes()
   await checkLints(tarballs)
   const project = await checkModuleSystems(folder, tarballs)
+  await reportImportTime(project)
   await checkGlobal(folder, tarballs)
   await checkBundlers(folder, tarballs)
   await checkReadmes(project)
   await checkRuntimes(folder, tarballs, isQuick ? ['memory'] : undefined)
   if (!isQuick) {
-    await checkCommandTests()
     await checkTypes(folder, tarballs)
     await checkTestRunners(folder, tarballs)
     await checkNodes(project)

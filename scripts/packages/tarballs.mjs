@@ -2,32 +2,32 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROOT } from './files.mjs'
-import { run } from './run.mjs'
-import { stageConformance, stageLibrary } from './stage.mjs'
+import { report, run } from './run.mjs'
+
+const PACKAGES = ['holdfast', 'conformance', 'lab']
 
 /**
  * @param {string} folder where the tarballs go
  * @returns {Promise<Record<string, string>>} the tarball of each package
  */
 export async function packAll(folder) {
-  return {
-    holdfast: await pack(await stageLibrary(), folder),
-    conformance: await pack(await stageConformance(), folder),
-    lab: await pack(join(ROOT, 'packages/lab'), folder),
-  }
+  const tarballs = {}
+  for (const name of PACKAGES) tarballs[name] = await pack(name, folder)
+  return tarballs
 }
 
-async function pack(source, folder) {
+async function pack(name, folder) {
   const printed = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: source,
+    cwd: join(ROOT, 'packages', name),
     env: { npm_config_loglevel: 'silent' },
   })
-  const [{ filename }] = JSON.parse(printed)
+  const [{ filename, size, unpackedSize, entryCount }] = JSON.parse(printed)
+  report(`${name}: bytes packed`, `${size}, unpacked ${unpackedSize} in ${entryCount} files`)
   return join(folder, filename.replace('@', '').replace('/', '-'))
 }
 
 const [, program, folder] = process.argv
 if (program === import.meta.filename && folder !== undefined) {
   mkdirSync(folder, { recursive: true })
-  console.log(Object.values(await packAll(resolve(folder))).join('\n'))
+  await packAll(resolve(folder))
 }

@@ -1,10 +1,8 @@
-/** Where packages are made, and small helpers for their files. */
+/** Where the packages are, and small helpers for their files. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
-/** Ignored by git. */
-export const BUILD = join(ROOT, 'build/packages')
 
 export function readJson(path) {
   return JSON.parse(readFileSync(path, 'utf8'))
