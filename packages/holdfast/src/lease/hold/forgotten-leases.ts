@@ -53,8 +53,7 @@ export class WeakLease implements GrantHolder, OpenLease {
     this.#services = services
     this.#grant = grant
     this.#returner = returner
-    // Without the first line of the stack, which names an error.
-    this.acquiredAt = lease.acquiredAt?.replace(/^[^]*?\n(?= +at )/, '')
+    this.acquiredAt = lease.acquiredAt
     this.place = services.leases.add(this)
     registry ??= new FinalizationRegistry((forgotten) => forgotten.#announce())
     registry.register(lease, this)

@@ -10,6 +10,7 @@ export async function noteCaller<T extends { acquiredAt: string | undefined } | 
   const place = { stack: '' }
   Error.captureStackTrace(place, Reflect.get(lock, call) as () => unknown)
   const acquired = await lease
-  if (acquired) acquired.acquiredAt = place.stack
+  // Without the first line, which names an error. A program may have replaced how stacks are written.
+  if (acquired) acquired.acquiredAt = String(place.stack).replace(/^.*\n(?= +at )/, '')
   return acquired
 }

@@ -30,9 +30,7 @@ export function announceSelfWaits(
   for (const { lock = '', startedMs } of waits) {
     const lease = held.get(lock)
     if (!lease) continue
-    const { claimId: id } = lease
-    // Without the first line of the stack, which names an error.
-    const acquiredAt = lease.acquiredAt?.replace(/^[^]*?\n(?= +at )/, '')
+    const { claimId: id, acquiredAt } = lease
     const durationMs = nowMs - startedMs
     const at = acquiredAt === undefined ? {} : { acquiredAt }
     runtime.announce('self-wait', { lock, id }, { durationMs, ...at })
