@@ -89,33 +89,30 @@ export class OpenWaits extends LinkedSet<OpenWait> {
     )
   }
 
-  /** Reports the callers that have waited for long. Returns when the next one has. */
-  #reportLong(nowMs: number): number {
+  /** Reports the callers that have waited for long. */
+  #reportLong(nowMs: number): void {
     const untilMs = nowMs - LONG_MS
     const sinceMs = this.#reportedMs
     this.#reportedMs = untilMs
     const long: OpenWait[] = []
     for (let place = this.first; place; place = place.next) {
       const { startedMs } = place.value
-      if (startedMs > untilMs) {
-        if (long.length > 0) this.onLong?.(long, nowMs)
-        return startedMs + LONG_MS
-      }
+      if (startedMs > untilMs) break
       if (startedMs > sinceMs) long.push(place.value)
     }
     if (long.length > 0) this.onLong?.(long, nowMs)
-    return Infinity
   }
 
   #check(): void {
     const nowMs = this.#clock.monotonicMs()
     // A timer that is late itself means that the process was stopped.
     if (nowMs - this.#wakeMs > LATE_AFTER_MS / 2) this.#awakeMs = nowMs
-    let nextMs = Infinity
+    // A claim may begin at any time for a caller that has none now, or with a further caller.
+    let nextMs = nowMs + LATE_AFTER_MS
     for (const { source } of this.values())
       nextMs = Math.min(nextMs, source?.pending?.checkLate(nowMs, this.#awakeMs) ?? Infinity)
-    nextMs = Math.min(nextMs, this.#reportLong(nowMs))
+    this.#reportLong(nowMs)
     this.#timer = undefined
-    if (nextMs < Infinity) this.#arm(nextMs, nowMs)
+    if (this.size > 0) this.#arm(nextMs, nowMs)
   }
 }

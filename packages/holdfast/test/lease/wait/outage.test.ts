@@ -504,6 +504,27 @@ describe('the event store-unavailable', () => {
     expect(await clock.until(waiting)).toHaveProperty('value')
   })
 
+  test('comes in time beside a caller that waits for a lease of its own client', async () => {
+    const world = makeWorld()
+    const { clock, wire } = world
+    const locks = world.client()
+    const outages = outagesOf(locks)
+    const held = await clock.until(locks.mutex('own').acquire())
+    const own = outcomeOf(locks.mutex('own').acquire())
+    await clock.advance(1500)
+    wire.fate = (verb) => (verb === 'attempt' ? 'hang' : 'deliver')
+    const tried = outcomeOf(locks.mutex('a').tryAcquire({ waitMs: 2000 }))
+    await clock.advance(1005)
+    expect(outages).toMatchObject([{ lock: 'a', durationMs: 1000 }])
+    expect(await clock.until(tried)).toMatchObject(UNAVAILABLE)
+    // The claim for the other caller begins when the lease ends.
+    await clock.until(held.release())
+    await clock.advance(2005)
+    expect(outages).toMatchObject([{ lock: 'a' }, { lock: 'own' }])
+    wire.fate = () => 'deliver'
+    expect(await clock.until(own)).toHaveProperty('value')
+  })
+
   test('does not come for a shorter outage, or to those that do not wait', async () => {
     const world = makeWorld()
     const locks = world.client()
