@@ -22,7 +22,7 @@ import type { LockStatus, RunStatus } from './status.js'
 import { keepLock } from './keep-lock.js'
 import { StoreContact } from './store-contact.js'
 import { waitUnderHeld } from './under-held.js'
-import { refuseToWaitForOneself, reportWait } from './waiting.js'
+import { lookUpIfShown, refuseToWaitForOneself, reportWait } from './waiting.js'
 
 export interface LockContext extends Departure {
   readonly settings: LockSettings
@@ -85,7 +85,7 @@ async function takeLock(
   try {
     await unlessAborted(ended, () => refuseToWaitForOneself(locks, settings.name, process.env))
     const { name, sharing, waitMs } = settings
-    if (settings.replace) await unlessAborted(ended, () => endHolders(locks, name))
+    if (settings.replace) await unlessAborted(ended, () => endHolders(locks, settings))
     const lock = lockOf(locks, name, sharing)
     const lease = await waitUnderHeld(locks, process.env, () =>
       lock.acquire({ waitMs, signal: ended }),
@@ -103,9 +103,15 @@ async function takeLock(
 }
 
 /** The holders release the lock when their commands have ended; waiters keep their places. */
-async function endHolders({ store }: Locks, name: string): Promise<void> {
+async function endHolders(locks: Locks, { name, sharing }: LockSettings): Promise<void> {
+  const { store } = locks
   if (!store.traits.steal)
     throw new CliError(`The ${store.name} store cannot end a holder for --replace.`, 'UNSUPPORTED')
+  const info = await lookUpIfShown(locks, name)
+  const inUse = info?.kind === 'semaphore' ? info.capacity : undefined
+  const asked = sharing.kind === 'permits' ? sharing.permits : undefined
+  // The attempt will be refused, and no run would take the place of the holder.
+  if (info !== undefined && inUse !== asked) return
   await store.steal(name, { now: false, reason: `replaced by pid ${process.pid} on ${hostname()}` })
 }
 

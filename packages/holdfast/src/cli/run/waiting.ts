@@ -63,10 +63,15 @@ export async function refuseToWaitForOneself(
 
 /** A store without a list of holders cannot answer; it may be another one than that of the run. */
 async function holdersOf(locks: Locks, name: string): Promise<readonly HolderInfo[]> {
+  return (await lookUpIfShown(locks, name))?.holders ?? []
+}
+
+/** Resolves to undefined for a free lock, and where the store lists no holders. */
+export async function lookUpIfShown(locks: Locks, name: string): Promise<LockInfo | undefined> {
   try {
-    return (await lookUpLock(locks, name))?.holders ?? []
+    return await lookUpLock(locks, name)
   } catch (error) {
-    if (isLockError(error) && error.code === 'UNSUPPORTED') return []
+    if (isLockError(error) && error.code === 'UNSUPPORTED') return undefined
     throw error
   }
 }

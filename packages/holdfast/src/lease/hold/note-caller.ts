@@ -7,10 +7,12 @@ export async function noteCaller<T extends { acquiredAt: string | undefined } | 
   lock: object,
   call: string,
 ): Promise<T> {
-  const place = { stack: '' }
+  const place: { stack?: unknown } = {}
   Error.captureStackTrace(place, Reflect.get(lock, call) as () => unknown)
   const acquired = await lease
-  // Without the first line, which names an error. A program may have replaced how stacks are written.
-  if (acquired) acquired.acquiredAt = String(place.stack).replace(/^.*\n(?= +at )/, '')
+  const { stack } = place
+  // A program may have replaced how stacks are written. The first line names an error.
+  if (acquired && typeof stack === 'string')
+    acquired.acquiredAt = stack.replace(/^.*\n(?= +at )/, '')
   return acquired
 }

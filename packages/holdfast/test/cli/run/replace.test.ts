@@ -35,3 +35,16 @@ it('says what became of the holder when the wait is shorter than its end', async
   )
   expect(await holder.code()).toBe(74)
 })
+
+it('leaves the holder alone where the lock is in use with other permits', async () => {
+  const box = new Box()
+  const holder = await box.holder('job', ['--permits', '3'])
+  for (const sharing of [[], ['--shared'], ['--permits', '2']]) {
+    const next = box.holdfast(['run', 'job', '--replace', ...sharing, '--', 'echo', 'ran'])
+    expect(await next.code()).toBe(78)
+    expect(next.stderr).toContain('is in use with --permits 3')
+  }
+  expect((await box.inspect('job'))?.holders).toMatchObject([{ stolen: false }])
+  holder.types('\n')
+  expect(await holder.code()).toBe(0)
+})
