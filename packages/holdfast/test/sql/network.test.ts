@@ -163,19 +163,26 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
     expect(await lease.release()).toBe('released')
   })
 
-  test('answers that are lost: a theft that may have ended a lease is not sent again', async () => {
-    const proxy = await proxied(server.port)
-    const [thief, holder] = [locksOf(proxy.port), locksOf(server.port)]
-    const mutex = holder.mutex('stolen-unheard')
-    await mutex.acquire()
-    await thief.steal('free', { now: true })
-    proxy.faults.dropReplies = true
-    const stealing = thief.steal('stolen-unheard', { now: true }).catch((error: unknown) => error)
-    await expect.poll(() => mutex.inspect(), { timeout: 5000 }).toMatchObject({ holders: [] })
-    proxy.heal()
-    proxy.reset()
-    expect(await stealing).toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  })
+  test.each([true, false])(
+    'answers that are lost: a theft that may have ended a lease is not sent again, with now: %s',
+    async (now) => {
+      const proxy = await proxied(server.port)
+      const [thief, holder] = [locksOf(proxy.port), locksOf(server.port)]
+      const mutex = holder.mutex(`stolen-unheard-${now}`)
+      await mutex.acquire()
+      await thief.steal('free', { now })
+      proxy.faults.dropReplies = true
+      const stealing = thief.steal(mutex.name, { now }).catch((error: unknown) => error)
+      await expect
+        .poll(async () => (await mutex.inspect()).holders.every(({ stolen }) => stolen), {
+          timeout: 5000,
+        })
+        .toBe(true)
+      proxy.heal()
+      proxy.reset()
+      expect(await stealing).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    },
+  )
 
   test('idle connections that the server has ended unnoticed: requests still succeed', async () => {
     const locks = locksOf(server.port)

@@ -3,6 +3,7 @@ import type { Locks, LocksOptions } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import type { ZooKeeperOptions } from 'holdfast/zookeeper'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
 import { ask, startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import type { ServiceWatch } from '../../dist/stores/coordination/service.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
@@ -102,22 +103,25 @@ test('a store that is closed while it connects leaves neither an entry nor a ses
   expect(await nodes('early')).toEqual([])
 })
 
-test('a steal whose answer was lost rejects', async () => {
+test.each([true, false])('a steal whose answer was lost rejects, with now: %s', async (now) => {
   const { proxy, connect } = await openProxy()
   const thief = openStore({ connect })
-  const claim = makeClaim('stolen-unheard')
-  await openStore().attempt(claim, QUEUE)
+  const [holder, claim] = [openStore(), makeClaim('stolen-unheard')]
+  await holder.attempt(claim, QUEUE)
   let steals = 0
   proxy.onRequest = (bytes) => {
-    // The removal of the entry, by the code of the request.
-    if (bytes.length < 12 || bytes.readInt32BE(8) !== 2) return
+    // The removal of the entry or the change of its data, by the code of the request.
+    if (bytes.length < 12 || bytes.readInt32BE(8) !== (now ? 2 : 5)) return
     steals += 1
     proxy.faults.dropReplies = true
   }
-  const stealing = Promise.resolve(thief.steal(claim.lock, { now: true })).catch(
+  const stealing = Promise.resolve(thief.steal(claim.lock, { now })).catch(
     (error: unknown) => error,
   )
-  await expect.poll(() => nodes(claim.lock)).toEqual([])
+  await eventually('it is stolen', async () => {
+    const [info] = (await holder.inspect({ lock: claim.lock })).locks
+    return info?.holders.every(({ stolen }) => stolen) ?? true
+  })
   proxy.heal()
   proxy.reset()
   expect(await stealing).toMatchObject({ code: 'STORE_UNAVAILABLE' })

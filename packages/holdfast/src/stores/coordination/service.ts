@@ -180,6 +180,10 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
   /** Whether the entries of claims that wait are made in the order of the calls of `enter`. */
   readonly keepsOrder: boolean
   /**
+   * Grows with each request whose answer was lost. Absent where such a request is not sent again.
+   */
+  readonly unclear?: number
+  /**
    * @throws LockError (`STORE_CONFIG`) when the service would grant a timeout that is not wanted.
    */
   openSession(timeoutMs: number, exactness: Exactness): Promise<S>

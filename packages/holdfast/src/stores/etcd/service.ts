@@ -60,6 +60,10 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     this.#removals = new EntryRemovals(this.#batches, this.#reads, this.#entryKeys)
   }
 
+  get unclear(): number {
+    return this.#connection.unclear
+  }
+
   openSession(timeoutMs: number, exactness: Exactness): Promise<EtcdSession> {
     return grantLease(this.#reads, timeoutMs / 1000, exactness)
   }
