@@ -11,53 +11,75 @@ import { longWait } from './script.js'
 import type { Site } from './site.js'
 import type { Holders } from './long-holds.js'
 
-const LOCKS = 8
-/** Each has a store of its own, which begins with another member than that of the one before it. */
-const POSTS = 4
+/** As many as keep most of the locks taken, and some actors waiting. */
+const LOCKS = 40
+const POSTS = 20
 /**
  * Longer than the election that a fault leads to, and a request to a member that does not answer.
  */
-const TTL_MS = 8000
+const TTL_MS = 10_000
 /** When it is renewed there is just time for a member that does not answer and another one. */
-const LATE_MS = 2500
+const LATE_MS = 3000
+const THINK_MS = 300
 
 export async function startLateRenewers(
   assignment: Assignment,
   library: Library,
   site: Site,
 ): Promise<Holders> {
-  const { store: name, connection, index, seed, generation } = assignment
-  const posts = await Promise.all(
-    Array.from({ length: POSTS }, async (_, number) => {
-      const { store, end } = await openStore(name, connection, index + number, library)
-      const locks = library.createLocks(store, { ttlMs: TTL_MS })
-      const actor = `c${index}.late.${number}`
-      const dice = Dice.named(seed, `${actor} ${generation}`)
-      const targets = Array.from({ length: LOCKS }, (__, lock): Target => {
-        const key = `late-${lock}`
-        const claimed = {
-          key,
-          mode: 'exclusive',
-          weight: CAPACITY_ALL,
-          capacity: CAPACITY_ALL,
-        } as const
-        return { claimed, lock: locks.mutex(key, { renew: false }) }
-      })
-      const ended = new Actor(actor, site).run(() => {
-        const [target, thinkMs] = [dice.pick(targets), dice.between(0, 300)]
-        return longWait(thinkMs, target, (belief, workFor) => renewLate(site, belief, workFor))
-      })
-      const close = async (graceMs: number): Promise<void> => {
-        await locks.close({ graceMs })
-        await end()
-      }
-      return { ended, close }
-    }),
+  const posts = Array.from({ length: POSTS }, (_, number) =>
+    startPost(assignment, library, site, number),
   )
   return {
     ended: Promise.all(posts.map(({ ended }) => ended)),
     close: async (graceMs) => void (await Promise.all(posts.map(({ close }) => close(graceMs)))),
   }
+}
+
+/**
+ * Starts an actor that opens a store for each lease, over two members, in turn. Over all members,
+ * and with one store forever, the stores would gather at the members that no fault has met yet.
+ */
+function startPost(
+  { store: name, connection, index, seed, generation }: Assignment,
+  library: Library,
+  site: Site,
+  number: number,
+): Holders {
+  const actor = `c${index}.late.${number}`
+  const dice = Dice.named(seed, `${actor} ${generation}`)
+  let first = index + number
+  // They renew at different times of a fault.
+  let mostThinkMs = TTL_MS
+  let close: Holders['close'] = () => Promise.resolve()
+  async function visit(its: Actor, key: string): Promise<void> {
+    const { ports } = connection
+    const pair = [0, 1].map((next) => ports[(first + next) % ports.length] ?? 0)
+    first += 1
+    const { store, end } = await openStore(name, { ...connection, ports: pair }, 0, library)
+    const locks = library.createLocks(store, { ttlMs: TTL_MS })
+    close = async (graceMs) => {
+      await locks.close({ graceMs })
+      await end()
+    }
+    const claimed = {
+      key,
+      mode: 'exclusive',
+      weight: CAPACITY_ALL,
+      capacity: CAPACITY_ALL,
+    } as const
+    const target: Target = { claimed, lock: locks.mutex(key, { renew: false }) }
+    const wait = longWait(0, target, (belief, workFor) => renewLate(site, belief, workFor))
+    await wait.act(its)
+    await close(0)
+  }
+  const ended = new Actor(actor, site).run(() => {
+    const key = `late-${dice.whole(0, LOCKS - 1)}`
+    const thinkMs = dice.between(0, mostThinkMs)
+    mostThinkMs = THINK_MS
+    return { thinkMs, act: (its) => visit(its, key) }
+  })
+  return { ended, close: (graceMs) => close(graceMs) }
 }
 
 async function renewLate(

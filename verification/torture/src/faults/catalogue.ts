@@ -9,6 +9,8 @@ export interface FaultKindInfo {
   readonly title: string
   /** What the machine must have for it. */
   readonly needs?: 'root' | 'gcc' | 'network' | 'disks'
+  /** For how long its lane is quiet after it, in TTLs. Default: as after any fault. */
+  readonly quietTtls?: number
 }
 
 const CATALOGUE = {
@@ -93,6 +95,9 @@ const CATALOGUE = {
     title:
       'the disks of the member that leads and of one that follows it stall: what they write waits',
     needs: 'disks',
+    // Each election gives all leases their whole TTL again, and would hide a renewal that counted
+    // for nothing. So the sessions that outlive an election end before the next one.
+    quietTtls: 2.2,
   },
   'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
 } as const satisfies Record<string, FaultKindInfo>

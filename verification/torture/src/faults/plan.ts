@@ -45,7 +45,7 @@ function drawLane(lane: Lane, kinds: readonly AnyFaultKind[], options: PlanOptio
   for (;;) {
     atMs += dice.exponential(QUIET_TTLS * ttlMs, MOST_QUIET_TTLS * ttlMs)
     const fault = drawFault(dice, first[faults.length] ?? dice.pick(kinds), atMs, options)
-    atMs += fault.forMs
+    atMs += fault.forMs + (FAULTS[fault.kind].quietTtls ?? 0) * ttlMs
     if (atMs > endMs && faults.length > 0) return faults
     faults.push(fault)
   }
