@@ -27,6 +27,8 @@ const HEALTHY: Readonly<ProxyFaults> = {
 
 export class Proxy {
   readonly faults: ProxyFaults = { ...HEALTHY }
+  /** How many connections clients have opened. */
+  connections = 0
   /** How many packets have come from clients. */
   packets = 0
   /** How many bytes the server has answered. */
@@ -37,6 +39,8 @@ export class Proxy {
   onRequest: ((bytes: Buffer, connection: object) => void) | undefined
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  /** Connections of clients that wait for `letIn`, while there is any such wait. */
+  #heldBack: Socket[] | undefined
 
   private constructor(server: Server, target: number) {
     this.#server = server
@@ -63,6 +67,17 @@ export class Proxy {
     for (const socket of this.#sockets) socket.resetAndDestroy()
   }
 
+  /** From now on new connections are taken, and nothing of what they send is passed on. */
+  holdBack(): void {
+    this.#heldBack ??= []
+  }
+
+  /** Passes everything on that was held back. */
+  letIn(): void {
+    for (const client of this.#heldBack ?? []) client.resume()
+    this.#heldBack = undefined
+  }
+
   heal(): void {
     Object.assign(this.faults, HEALTHY)
   }
@@ -77,6 +92,7 @@ export class Proxy {
       client.resetAndDestroy()
       return
     }
+    this.connections += 1
     const server = connect(this.target, '127.0.0.1')
     this.#tie(client, server)
     this.#tie(server, client)
@@ -86,6 +102,10 @@ export class Proxy {
       this.onRequest?.(bytes, client)
       if (!this.faults.dropRequests) there.carry(bytes, this.faults.requestMs)
     })
+    if (this.#heldBack) {
+      client.pause()
+      this.#heldBack.push(client)
+    }
     server.on('data', (bytes) => {
       this.answeredBytes += bytes.length
       this.#answer(client, back, bytes)

@@ -38,6 +38,8 @@ export interface Assignment {
   readonly longHolds: boolean
   /** Whether it renews some leases late as well: see `client/late-renewers.ts`. */
   readonly late: boolean
+  /** Whether it shares locks as well: see `client/sharers.ts`. */
+  readonly shares: boolean
   /** How many waiters crowd two locks beside the actors: see `client/crowd.ts`. */
   readonly waiters: number
   /** Codes of errors that the faults of this run explain. */

@@ -10,6 +10,7 @@ import { ResourceClient } from './resource.js'
 import { STORES } from '../stores.js'
 import { Adopters } from './adopters.js'
 import { drawStep } from './script.js'
+import { startSharers } from './sharers.js'
 import { Site } from './site.js'
 import { startLongHolds } from './long-holds.js'
 
@@ -47,8 +48,9 @@ export async function startCrew(
     : undefined
   const late = assignment.late ? await startLateRenewers(assignment, library, site) : undefined
   const crowd = startCrowd(assignment, site)
+  const sharers = assignment.shares ? startSharers(assignment, site) : undefined
   return {
-    ended: Promise.all([...crew, crowd, longHolds?.ended, late?.ended]).then(() =>
+    ended: Promise.all([...crew, crowd, sharers, longHolds?.ended, late?.ended]).then(() =>
       adopters.ended(),
     ),
     counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),

@@ -51,7 +51,7 @@ function startPost(
   let first = index + number
   // They renew at different times of a fault.
   let mostThinkMs = TTL_MS
-  let close: Holders['close'] = () => Promise.resolve()
+  let close: Holders['close'] | undefined
   async function visit(its: Actor, key: string): Promise<void> {
     const { ports } = connection
     const pair = [0, 1].map((next) => ports[(first + next) % ports.length] ?? 0)
@@ -79,7 +79,7 @@ function startPost(
     mostThinkMs = THINK_MS
     return { thinkMs, act: (its) => visit(its, key) }
   })
-  return { ended, close: (graceMs) => close(graceMs) }
+  return { ended, close: async (graceMs) => close?.(graceMs) }
 }
 
 async function renewLate(

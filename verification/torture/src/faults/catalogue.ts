@@ -205,8 +205,9 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   ],
   kill: (dice) => [dice.between(50, 800), 0],
   // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more.
-  // Between the two, only the leftovers of dead holders in the helper keys are there.
-  abandon: (dice, ttlMs) => [dice.between(1.5, 3) * ttlMs, 60_000 + dice.between(0.2, 0.9) * ttlMs],
+  // Between the two, only the leftovers of dead holders in the helper keys are there. The latest of
+  // their leases end a TTL after the kill.
+  abandon: (dice, ttlMs) => [dice.between(1.5, 3) * ttlMs, 60_000 + dice.between(1, 1.25) * ttlMs],
   latency: (dice, ttlMs) => [dice.between(300, 2000), dice.between(0.02, 0.33) * ttlMs],
   'drop-replies': (dice, ttlMs) => [dice.between(50, 1.1 * ttlMs), 0],
   'black-hole': (dice, ttlMs) => [dice.between(50, 1.3 * ttlMs), 0],

@@ -1,4 +1,5 @@
 /** Does what the schedule says, and undoes it. */
+import { eventually } from '@holdfast/servers/eventually'
 import type { Wires } from '../run/wires.js'
 import type { Action, Heal, ServerNode, Target, Tools } from '../targets/target.js'
 import { isFaultKind, type AnyFaultKind, type Fault, type FaultKind } from './catalogue.js'
@@ -54,15 +55,28 @@ const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promi
       return () => its?.start()
     },
     /**
-     * The clock advances while no client is there, so that it ends no lease early. Clients that
-     * come then meet no fault for a while.
+     * The clock advances while no client holds anything, so that it ends no lease early. The wires
+     * hold new clients back until each has connected: then they meet what dead holders left,
+     * however long a process takes to start. The server itself runs on, for other faults.
      */
-    async abandon(fault, { clients, target, tools }) {
+    async abandon(fault, { clients, wires, target, tools }) {
       await clients[Number(fault.client)]?.holding()
       await Promise.all(clients.map((client) => client.kill()))
-      const step = target.actions['clock-forward']
-      for (const server of target.nodes.keys()) await step?.({ ...fault, server }, tools)
-      await Promise.all(clients.map((client) => client.start()))
+      const killedMs = performance.now()
+      const before = clients.map((_, client) => connectionsOf(wires, client))
+      for (const wire of wires.of('all')) wire.holdBack()
+      const started = Promise.all(clients.map((client) => client.start()))
+      try {
+        await eventually('each new client has connected', () =>
+          before.every((count, client) => connectionsOf(wires, client) > count),
+        )
+        const byMs = fault.byMs - (performance.now() - killedMs)
+        const step = target.actions['clock-forward']
+        for (const server of target.nodes.keys()) await step?.({ ...fault, byMs, server }, tools)
+      } finally {
+        for (const wire of wires.of('all')) wire.letIn()
+      }
+      await started
       return () => undefined
     },
     latency({ client, byMs }, { wires }) {
@@ -98,6 +112,10 @@ const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promi
       return () => others.forEach((node) => node.signal('SIGCONT'))
     },
   }
+
+function connectionsOf(wires: Wires, client: number): number {
+  return wires.of(client).reduce((sum, { connections }) => sum + connections, 0)
+}
 
 function heal(client: number | 'all', wires: Wires): void {
   for (const proxy of wires.of(client)) proxy.heal()

@@ -135,6 +135,7 @@ class LibraryRun implements Run {
       ttlMs: STORES[store].ttlMs,
       longHolds: needNetwork(kinds),
       late: kinds.includes('disk-stalled'),
+      shares: kinds.includes('abandon'),
       waiters: Math.ceil((this.#options.waiters ?? 0) / STORES[store].clients),
       tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
       history: join(this.#folder, `${name}.history.jsonl`),
