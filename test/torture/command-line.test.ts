@@ -303,6 +303,22 @@ describe('an exit code', () => {
   })
 })
 
+test('a run that meets a replaced server first may end as with a wrong URL', () => {
+  const chronicle = new Chronicle()
+  const fault = {
+    kind: 'endpoint-moves',
+    atMs: 0,
+    forMs: 300,
+    client: 0,
+    server: 0,
+    byMs: 0,
+  } as const
+  const runs = [run('A', { fromMs: 100, toMs: 200, code: 78 })]
+  chronicle.happenings.push({ fault, startNs: at(50), endNs: at(350) })
+  expect(judged(runs, [], { chronicle }).findings).toEqual([])
+  expect(judged(runs, []).broken).toEqual(['exit-code'])
+})
+
 test('a run inside of a run has to end, with a code of its own', () => {
   const wish = { lock: 'nest-a', inner: 'nest-b' } as const
   const hangs = run('A', { wish, fromMs: 0 })

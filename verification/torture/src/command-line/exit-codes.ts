@@ -86,7 +86,9 @@ function ofWrapper(
   if (away.length > 0 || wasStopped) codes.push(LOST)
   if (entered || overlapped) return codes
   if (away.length > 0) codes.push(UNREACHABLE)
-  if (away.some(({ fault }) => fault.kind === 'disk-full')) codes.push(CONFIG)
+  // So ends also a run that meets a replaced server first: it seems to be a wrong URL.
+  const wrongSettings = ['disk-full', 'endpoint-moves']
+  if (away.some(({ fault }) => wrongSettings.includes(fault.kind))) codes.push(CONFIG)
   // So ends a wait that a deadlock ends, too.
   if (wish.waitMs !== undefined || wish.outer !== undefined) codes.push(BUSY)
   // Without a guardian the command is not started.
