@@ -52,10 +52,37 @@ const SILENT: Readonly<Record<string, Mistake>> = {
     wire.fate = () => 'fail'
     return lease.renew()
   },
+  async 'a release without an answer'(locks, { wire }) {
+    wire.fate = () => 'deliver'
+    const lease = await locks.mutex('b').acquire()
+    wire.fate = () => 'fail'
+    return lease.release()
+  },
+  async 'a release whose lease was stolen meanwhile'(locks, { store, wire }) {
+    wire.fate = () => 'deliver'
+    const lease = await locks.mutex('b').acquire()
+    wire.fate = (verb) => {
+      if (verb === 'withdraw') wire.fate = () => 'deliver'
+      void store.steal('b', { now: true })
+      return 'fail'
+    }
+    return lease.release()
+  },
+  async 'several locks without an answer'(locks, { wire }) {
+    wire.fate = () => 'deliver'
+    const lease = await locks.multi([locks.mutex('b'), locks.mutex('c')]).acquire()
+    wire.fate = () => 'fail'
+    return lease.release()
+  },
 }
 
-async function stackOf(mistake: Mistake, world: World, locks: Locks): Promise<string> {
-  const outcome = await world.clock.until(outcomeOf(callerOf(mistake, locks, world)), 5000)
+async function stackOf(
+  mistake: Mistake,
+  world: World,
+  locks: Locks,
+  limitMs = 5000,
+): Promise<string> {
+  const outcome = await world.clock.until(outcomeOf(callerOf(mistake, locks, world)), limitMs)
   expect(outcome).toHaveProperty('error')
   return ('error' in outcome && (outcome.error as Error).stack) || ''
 }
@@ -77,7 +104,10 @@ describe.each(['direct', 'client'] as const)('over a store (%s)', (how) => {
 test.each(Object.keys(SILENT))('%s shows its caller', async (name) => {
   const world = makeWorld()
   world.wire.fate = () => 'fail'
-  expect(await stackOf(SILENT[name] as Mistake, world, world.client())).toContain('callerOf')
+  // A release is repeated for ten seconds.
+  expect(await stackOf(SILENT[name] as Mistake, world, world.client(), 20_000)).toContain(
+    'callerOf',
+  )
 })
 
 test("a caller's own reason stays as it is", async () => {

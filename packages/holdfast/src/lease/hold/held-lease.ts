@@ -1,5 +1,5 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
-import { withCallerFrames } from '../../async/caller-frames.js'
+import { rejectForCallers, withCallerFrames } from '../../async/caller-frames.js'
 import { pendingCall } from '../../async/keep-alive.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { noFunction } from '../../options/no-function.js'
@@ -60,7 +60,10 @@ export class HeldLease extends Hold implements WriteLease {
   release(extra?: unknown): Promise<'released' | 'lost'> {
     try {
       if (extra !== undefined) this.#checkNoOptions('release', extra)
-      return Promise.resolve(this.return())
+      const outcome = this.return()
+      return typeof outcome === 'string'
+        ? Promise.resolve(outcome)
+        : outcome.catch(rejectForCallers)
     } catch (error) {
       return Promise.reject(error)
     }
