@@ -6,11 +6,15 @@
  * for any of its claims. An attempt of another queue leaves when the attempts before it were
  * answered.
  *
+ * An attempt that finds no store is sent again later. The attempts that queue behind it fail with
+ * it: if they left now, they would overtake it. The runtime sends all of them again, in order.
+ *
  * Claims that can be held side by side leave one by one. A caller may take over an earlier claim
  * only if that claim certainly waited when the caller came. Where a service keeps the order of one
  * session's requests, they travel together after the first answer "waiting". The service grants no
  * later claim before that one.
  */
+import { isLockError } from '../errors.js'
 import type { AttemptOptions, AttemptResult, Claim } from './contract.js'
 
 /**
@@ -31,6 +35,7 @@ interface Waiting {
   readonly queue: object | undefined
   readonly wantsAll: boolean
   readonly start: () => void
+  readonly reject: (error: unknown) => void
 }
 
 /** Attempts that do not queue need no order: each takes a free lock or leaves. */
@@ -55,9 +60,11 @@ export class AttemptOrder {
     const attempts = this.#attemptsFor(lock)
     const queue = enqueue ? its : NOT_QUEUED
     const wantsAll = weight >= capacity || !enqueue
+    const ordered = (): Promise<AttemptResult> =>
+      enqueue ? failingTogether(attempts, attempt) : attempt()
     return new Promise((resolve, reject) => {
-      const start = (): void => void this.#start(lock, attempts, attempt).then(resolve, reject)
-      attempts.waiting.push({ queue, wantsAll, start })
+      const start = (): void => void this.#start(lock, attempts, ordered).then(resolve, reject)
+      attempts.waiting.push({ queue, wantsAll, start, reject })
       if (attempts.waiting.length === 1) this.#startNext(lock, attempts)
     })
   }
@@ -99,6 +106,24 @@ export class AttemptOrder {
       next.start()
     }
     if (attempts.inFlight === 0 && attempts.waiting.length === 0) this.#locks.delete(lock)
+  }
+}
+
+/** Attempts. If that finds no store, the attempts that queue behind this one fail as well. */
+async function failingTogether(
+  attempts: LockAttempts,
+  attempt: () => Promise<AttemptResult>,
+): Promise<AttemptResult> {
+  try {
+    return await attempt()
+  } catch (error) {
+    if (!isLockError(error) || error.code !== 'STORE_UNAVAILABLE') throw error
+    const behind = attempts.waiting.splice(0)
+    for (const one of behind) {
+      if (one.queue === NOT_QUEUED) attempts.waiting.push(one)
+      else one.reject(error)
+    }
+    throw error
   }
 }
 

@@ -1,5 +1,6 @@
 /** Attempts of one client for one lock leave in the order of the calls. */
 import { expect, test } from 'vitest'
+import { StoreUnavailableError } from 'holdfast'
 import { AttemptOrder } from '../../dist/store/attempt-order.js'
 import type { AttemptResult, Claim } from '../../dist/store/contract.js'
 
@@ -106,6 +107,35 @@ test('an attempt that fails lets the next one go, and other locks do not wait at
   void service.attempt(1)
   void service.attempt(2, { lock: 'b' })
   expect(service.sent).toEqual([1, 2])
+})
+
+test('an attempt that finds no store fails those that queue behind it, and they come again in order', async () => {
+  const order = new AttemptOrder(false)
+  const away = new StoreUnavailableError('The store is away.', { store: 'test' })
+  const [one, other] = [{}, {}]
+  const sent: string[] = []
+  let isAway = true
+  const attempt = (id: string, queue: object | undefined): Promise<AttemptResult> => {
+    const claim = { lock: 'a', id, weight: 1, capacity: 1 } as Claim
+    return order.run(claim, { enqueue: queue !== undefined, tokens: 1, queue }, async () => {
+      sent.push(id)
+      if (isAway && queue) throw away
+      return WAITING
+    })
+  }
+  const queued = [attempt('1', one), attempt('2', other), attempt('3', one)]
+  const trying = attempt('4', undefined)
+  const settled = await Promise.allSettled(queued)
+  expect(settled.map((result) => result.status === 'rejected' && result.reason)).toEqual([
+    away,
+    away,
+    away,
+  ])
+  await expect(trying).resolves.toBe(WAITING)
+  expect(sent).toEqual(['1', '4'])
+  isAway = false
+  await Promise.all([attempt('1', one), attempt('2', other), attempt('3', one)])
+  expect(sent).toEqual(['1', '4', '1', '2', '3'])
 })
 
 test('no more than 128 attempts for a lock are in flight', async () => {
