@@ -18,6 +18,29 @@ export async function rejectForCallers(reason: unknown): Promise<never> {
   throw withCallerFrames(reason, 1)
 }
 
+/** Errors of Holdfast that have rejected a call, with their stack before that. */
+const rejected = new WeakMap<Error, string | undefined>()
+
+/**
+ * Returns the error for one of several callers. Callers of one lock wait for the same answer of the
+ * store. Each gets an error of its own, or the stack of each would show the frames of all.
+ */
+export function forOneCaller<E>(error: E): E {
+  if (!isLockError(error)) return error
+  const shared: Error = error
+  if (!rejected.has(shared)) {
+    rejected.set(shared, shared.stack)
+    return error
+  }
+  const { stack: _, ...own } = Object.getOwnPropertyDescriptors(shared)
+  const copy = new Error(shared.message)
+  Object.setPrototypeOf(copy, Object.getPrototypeOf(shared) as object)
+  Object.defineProperties(copy, own)
+  const stack = rejected.get(shared)
+  if (stack !== undefined) copy.stack = stack
+  return copy as E
+}
+
 /**
  * Adds the frames of the present call to the stack of an error of Holdfast, and returns the error.
  * @param ownFrames how many of the first frames are left out

@@ -1,5 +1,7 @@
 /** The stack of an error that rejects a call leads to the line of the caller. */
-import type { Locks, LocksOptions } from 'holdfast'
+import { inspect } from 'node:util'
+import { isNativeError } from 'node:util/types'
+import { LockLostError, StoreUnavailableError, type Locks, type LocksOptions } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { makeWorld, outcomeOf, type World } from '../support/world.js'
 
@@ -108,6 +110,45 @@ test.each(Object.keys(SILENT))('%s shows its caller', async (name) => {
   expect(await stackOf(SILENT[name] as Mistake, world, world.client(), 20_000)).toContain(
     'callerOf',
   )
+})
+
+test('each caller of a lock gets the stack of its own call', async () => {
+  const world = makeWorld()
+  const mutex = world.client().mutex('a')
+  world.wire.fate = () => 'fail'
+  const callers: readonly (() => Promise<unknown>)[] = [
+    async function firstCaller() {
+      await mutex.acquire({ waitMs: 1500 })
+    },
+    async function secondCaller() {
+      await mutex.acquire({ waitMs: 1500 })
+    },
+  ]
+  const waiting = Promise.all(callers.map((call) => outcomeOf(call())))
+  const errors = (await world.clock.until(waiting)).map((outcome) =>
+    'error' in outcome ? (outcome.error as Error) : undefined,
+  )
+  const found = errors.map((error) => error?.stack?.match(/first|second/g))
+  expect(found).toEqual([['first'], ['second']])
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(StoreUnavailableError)
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', name: 'StoreUnavailableError' })
+    expect(isNativeError(error)).toBe(true)
+    expect(inspect(error)).toMatch(/^StoreUnavailableError: The wire refused the attempt/)
+  }
+})
+
+test('callers of one signal get its reason itself', async () => {
+  const world = makeWorld()
+  await world.direct().mutex('a').acquire()
+  const stop = new AbortController()
+  const { signal } = stop
+  const mutex = world.client().mutex('a')
+  const waiting = [1, 2].map(() => outcomeOf(mutex.acquire({ signal })))
+  const reason = new LockLostError('expired', { lock: 'b' })
+  stop.abort(reason)
+  for (const outcome of await Promise.all(waiting))
+    expect('error' in outcome && outcome.error).toBe(reason)
 })
 
 test("a caller's own reason stays as it is", async () => {

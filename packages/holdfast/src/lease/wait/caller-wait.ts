@@ -9,7 +9,7 @@ import { LockTimeoutError, LockUsageError } from '../../errors.js'
 import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import { onAbort } from '../../async/abort-listeners.js'
-import { rejectForCallers } from '../../async/caller-frames.js'
+import { forOneCaller, rejectForCallers } from '../../async/caller-frames.js'
 import { checkWait, type WaitOptions } from '../../options/lock-options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from '../deadlock/wait-under-leases.js'
@@ -91,7 +91,7 @@ export class CallerWait<T> implements OpenWait {
     this.timer = this.stopListening = this.leaveDetector = undefined
     const { waitMs, signal, nested } = limits
     if (waitMs !== Infinity) this.arm(startedMs + waitMs, waitMs)
-    if (signal) this.stopListening = onAbort(signal, () => this.giveUp(signal.reason))
+    if (signal) this.stopListening = onAbort(signal, () => this.abort(signal.reason))
     if (nested) this.leaveDetector = runtime.deadlocks.add(this, nested)
   }
 
@@ -112,6 +112,10 @@ export class CallerWait<T> implements OpenWait {
 
   /** Rejects with a failure that the caller did not ask for. */
   fail(reason: unknown): void {
+    this.reject(forOneCaller(reason))
+  }
+
+  private reject(reason: unknown): void {
     this.settle()
     this.resolve(rejectForCallers(reason))
   }
@@ -127,6 +131,13 @@ export class CallerWait<T> implements OpenWait {
   giveUp(reason: unknown): void {
     if (!this.place.taken) return
     this.fail(reason)
+    this.onGiveUp?.()
+  }
+
+  /** Rejects with the reason of the caller's signal itself. */
+  private abort(reason: unknown): void {
+    if (!this.place.taken) return
+    this.reject(reason)
     this.onGiveUp?.()
   }
 
