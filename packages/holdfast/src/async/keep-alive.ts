@@ -4,7 +4,7 @@
  * settle. A lease that is merely held does not keep the process alive.
  */
 import { outsideContext } from './async-context.js'
-import { withCallerFrames } from './caller-frames.js'
+import { forOneCaller, withCallerFrames } from './caller-frames.js'
 
 /** Of the system, also where a test replaces the timers later. */
 const { setInterval } = globalThis
@@ -50,13 +50,22 @@ export class OpenCalls {
   }
 }
 
-/** Keeps the process alive until the promise settles. Returns that promise. */
-export async function pendingCall<T>(promise: PromiseLike<T>): Promise<T> {
+/** Keeps the process alive until the promise settles. Settles as that does. */
+export function pendingCall<T>(promise: PromiseLike<T>): Promise<T> {
+  return settled(promise, false)
+}
+
+/** The same for one question to the store, whose answer may be an error of several calls. */
+export function storeCall<T>(promise: PromiseLike<T>): Promise<T> {
+  return settled(promise, true)
+}
+
+async function settled<T>(promise: PromiseLike<T>, isShared: boolean): Promise<T> {
   beginCall()
   try {
     return await promise
   } catch (error) {
-    throw withCallerFrames(error, 1)
+    throw withCallerFrames(isShared ? forOneCaller(error) : error, 1)
   } finally {
     endCall()
   }

@@ -1,6 +1,6 @@
 /** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
 import { withCallerFrames } from '../async/caller-frames.js'
-import { pendingCall } from '../async/keep-alive.js'
+import { storeCall } from '../async/keep-alive.js'
 import { Acquirer } from '../lease/acquirer.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
@@ -119,7 +119,7 @@ export class BasicLock implements Lockable<HeldLease> {
 
   async inspect(extra?: unknown): Promise<LockState> {
     checkNoOptions('inspect', extra, { lock: this.name })
-    return pendingCall(inspectLock(this.#client, this.#template))
+    return storeCall(inspectLock(this.#client, this.#template))
   }
 
   async adopt(handle: string, extra?: unknown): Promise<HeldLease> {

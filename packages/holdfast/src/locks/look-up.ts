@@ -1,6 +1,7 @@
 /** What a client asks the store outside of a lease: how one lock stands, and whether it answers. */
 import { LockUsageError } from '../errors.js'
 import { onAbort } from '../async/abort-listeners.js'
+import { forOneCaller } from '../async/caller-frames.js'
 import type { Client } from '../lease/client.js'
 import type { WaitOptions } from '../options/lock-options.js'
 import type { ClaimTemplate, Runtime } from '../lease/runtime/runtime.js'
@@ -115,7 +116,8 @@ export async function pingStore(
   try {
     await untilAborted(findLock(store, lock), signal)
   } catch (error) {
-    throw signal?.aborted ? signal.reason : runtime.asLockError(error, lock, 'the ping')
+    if (signal?.aborted === true) throw signal.reason
+    throw forOneCaller(runtime.asLockError(error, lock, 'the ping'))
   }
   return { latencyMs: clock.monotonicMs() - startedMs }
 }

@@ -1,5 +1,5 @@
 /** Calls about any lock. */
-import { pendingCall } from '../async/keep-alive.js'
+import { pendingCall, storeCall } from '../async/keep-alive.js'
 import type { Client } from '../lease/client.js'
 import { releaseHandle, renewHandle } from '../lease/adopt/export-and-adopt.js'
 import { checkNoOptions } from '../options/known-keys.js'
@@ -22,17 +22,17 @@ import { steal, type StealLockOptions } from './steal.js'
 export function storeCalls(client: Client, namespace: string, named: (name: unknown) => string) {
   return {
     inspect: async (options?: InspectOptions) =>
-      pendingCall(inspectLocks(client, namespace, options)),
+      storeCall(inspectLocks(client, namespace, options)),
     ping: async (options?: PingOptions) => pendingCall(pingStore(client, named('ping'), options)),
     steal: async (name: string, options?: StealLockOptions) =>
-      pendingCall(steal(client, named(name), options)),
+      storeCall(steal(client, named(name), options)),
     async renewHandle(handle: string, extra?: unknown) {
       checkNoOptions('renewHandle', extra)
-      return pendingCall(renewHandle(client, handle))
+      return storeCall(renewHandle(client, handle))
     },
     async releaseHandle(handle: string, extra?: unknown) {
       checkNoOptions('releaseHandle', extra)
-      return pendingCall(releaseHandle(client, handle))
+      return storeCall(releaseHandle(client, handle))
     },
     async oncePerTick<T>(
       name: string,

@@ -138,6 +138,27 @@ test('each caller of a lock gets the stack of its own call', async () => {
   }
 })
 
+test.each(['ping', 'inspect'] as const)('each caller of %s does', async (call) => {
+  const world = makeWorld()
+  const down = new StoreUnavailableError('The store is away.')
+  world.store.inspect = () => Promise.reject(down)
+  const locks = world.direct()
+  const callers: readonly (() => Promise<unknown>)[] = [
+    async function firstCaller() {
+      await locks[call]()
+    },
+    async function secondCaller() {
+      await locks[call]()
+    },
+  ]
+  const found: unknown[] = []
+  for (const caller of callers) {
+    const outcome = await outcomeOf(caller())
+    found.push('error' in outcome && (outcome.error as Error).stack?.match(/first|second/g))
+  }
+  expect(found).toEqual([['first'], ['second']])
+})
+
 test('callers of one signal get its reason itself', async () => {
   const world = makeWorld()
   await world.direct().mutex('a').acquire()

@@ -1,6 +1,6 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
-import { rejectForCallers, withCallerFrames } from '../../async/caller-frames.js'
-import { pendingCall } from '../../async/keep-alive.js'
+import { forOneCaller, rejectForCallers, withCallerFrames } from '../../async/caller-frames.js'
+import { storeCall } from '../../async/keep-alive.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { noFunction } from '../../options/no-function.js'
 import { exportLease } from '../adopt/export-and-adopt.js'
@@ -28,7 +28,7 @@ export class HeldLease extends Hold implements WriteLease {
     if (options !== undefined) changeTtl(this, options)
     this.assertNotOver()
     const result = await this.services.renewals.renewNow(this.grant)
-    if (result.outcome === 'unknown') throw withCallerFrames(result.cause)
+    if (result.outcome === 'unknown') throw withCallerFrames(forOneCaller(result.cause))
     this.assertNotOver()
   }
 
@@ -41,11 +41,11 @@ export class HeldLease extends Hold implements WriteLease {
   }
 
   async downgrade(extra?: unknown): Promise<void> {
-    return pendingCall(downgrade(this, extra))
+    return storeCall(downgrade(this, extra))
   }
 
   async export(extra?: unknown): Promise<string> {
-    return pendingCall(exportLease(this, extra))
+    return storeCall(exportLease(this, extra))
   }
 
   override assertHeld(extra?: unknown): void {
