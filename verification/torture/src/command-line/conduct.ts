@@ -129,7 +129,7 @@ class CommandLineRun implements Run {
   async #begin(): Promise<Target> {
     this.#makeUselessTools()
     const { store, seed, kinds } = this.#options
-    const { contenders, nested, ttlMs, newest } = this.#shape
+    const { contenders, nested, ttlMs, newest, counts, findsDeadlocks } = this.#shape
     const target = (this.#target = await startTarget(store, kinds, newest))
     const wires = (this.#wires = await Wires.lay(contenders + nested, target.nodes))
     this.#assertGoesOn()
@@ -139,7 +139,9 @@ class CommandLineRun implements Run {
         index,
         dice: Dice.named(seed, `place ${index}`),
         draw: (dice) =>
-          index < contenders ? drawWish(dice, ttlMs) : drawNestedWish(dice, store === 'zookeeper'),
+          index < contenders
+            ? drawWish(dice, ttlMs, counts)
+            : drawNestedWish(dice, !findsDeadlocks),
         start: (id, wish) => this.#startRun(id, wish, url),
         entered: (id) => this.#log.entered(id),
         stay: (id) => this.#stay(id),

@@ -8,6 +8,10 @@ export interface CommandLineShape {
   readonly contenders: number
   /** How many more there are, of runs inside of runs. */
   readonly nested: number
+  /** Whether the store ends a wait of these that would never end. */
+  readonly findsDeadlocks: boolean
+  /** Whether the store has semaphores. */
+  readonly counts: boolean
   readonly ttlMs: number
   /** How long a run may wait after everything was healed, beside the commands before it. */
   readonly boundMs: number
@@ -25,6 +29,8 @@ export function shapeOf(store: StoreName): CommandLineShape {
   return {
     contenders: CONTENDERS,
     nested: NESTED,
+    findsDeadlocks: store !== 'zookeeper' && store !== 'redlock',
+    counts: store !== 'redlock',
     ttlMs: Math.max(LEAST_TTL_MS, ttlMs),
     boundMs,
     newest,

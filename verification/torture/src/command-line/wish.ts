@@ -12,8 +12,10 @@ const [LONG_TTLS, LONGEST_TTLS] = [1, 1.8]
 /** How long a command works on after a fault met it: long enough to meet the next holder. */
 const STAY_TTLS = 2.2
 
-export function drawWish(dice: Dice, ttlMs: number): RunWish {
-  const lock = dice.pick(LOCKS)
+/** @param counts whether the store has semaphores */
+export function drawWish(dice: Dice, ttlMs: number, counts: boolean): RunWish {
+  const drawn = dice.pick(LOCKS)
+  const lock = drawn === 'permits' && !counts ? 'mutex' : drawn
   const long = dice.chance(0.05)
   const holdMs = long
     ? dice.between(LONG_TTLS, LONGEST_TTLS) * ttlMs
