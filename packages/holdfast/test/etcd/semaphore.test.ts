@@ -34,3 +34,20 @@ test(
     expect(most).toBeLessThanOrEqual(PERMITS)
   },
 )
+
+test('an attempt for too many permits refuses no other one', async () => {
+  const cluster = await startEtcd()
+  after(() => cluster.stop())
+  const { endpoints } = cluster
+  const clients = Array.from({ length: 8 }, () => openLocks({ endpoints }))
+  // Each has its session with etcd: the attempts below take one request.
+  for (const [index, client] of clients.entries()) await client.mutex(`own-${index}`).run(() => 1)
+  const [holder, small, ...others] = clients.map((one) => one.semaphore('all', { permits: 3 }))
+  await holder?.acquire({ weight: 2 })
+  for (const other of others) {
+    const heavy = other.tryAcquire({ weight: 2 })
+    const lease = await small?.tryAcquire()
+    expect(await heavy).toBeUndefined()
+    expect(await lease?.release()).toBe('released')
+  }
+})

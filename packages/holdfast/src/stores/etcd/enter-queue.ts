@@ -56,7 +56,8 @@ export async function enter(
   sessions: EnterSessions<EtcdSession>,
   { keys, crowd, isFull }: EnterContext,
 ): Promise<EnterResult> {
-  const mayFit = claim.kind === 'semaphore' && !wantsAll(claim) && !isFull
+  // A heavier claim that does not fit leaves room: its entry would refuse others for a moment.
+  const mayFit = claim.kind === 'semaphore' && claim.weight === 1 && !wantsAll(claim) && !isFull
   const value = encodeValue(data, claim.id)
   let key = entryKeys.take(claim)
   try {
