@@ -42,14 +42,14 @@ it('refuses the pipes over which Node talks to itself', () => {
 })
 
 it('passes a jobserver on, of which this process and its parent have both ends', () => {
-  const jobserver = `import os
-r, w = os.pipe(); os.dup2(r, 30); os.dup2(w, 31); os.close(r); os.close(w)
-os.dup2(30, 3); os.dup2(31, 4); os.close(30); os.close(31)
-os.write(4, b"+")
-import subprocess, sys
-sys.exit(subprocess.call(["sh", "-c", os.environ["JOB"]], pass_fds=(3, 4)))`
+  // Perl is part of every Debian. It hands on the descriptors up to `$^F`.
+  const jobserver = `use POSIX "dup2"; $^F = 99
+; pipe(R, W); dup2(fileno(R), 30); dup2(fileno(W), 31); close R; close W
+; dup2(30, 3); dup2(31, 4); POSIX::close(30); POSIX::close(31)
+; POSIX::write(4, "+", 1)
+; exit system("sh", "-c", $ENV{JOB}) >> 8`
   const { status, stdout } = shell(
-    `JOB='HOLDFAST run x --keep-fd 3,4 -- head -c 1 /dev/fd/3' python3 -c '${jobserver}'`,
+    `JOB='HOLDFAST run x --keep-fd 3,4 -- head -c 1 /dev/fd/3' perl -e '${jobserver}'`,
   )
   expect({ status, stdout }).toEqual({ status: 0, stdout: '+' })
 })

@@ -45,7 +45,11 @@ export class Terminal {
   ) {
     const place = cwd === undefined ? {} : { cwd }
     const size = { cols, rows: 50 }
-    this.#pty = spawn(file, [...args], { ...size, ...place, env: { ...process.env, ...env } })
+    this.#pty = spawn(file, [...args], {
+      ...size,
+      ...place,
+      env: { ...process.env, TERM: 'xterm', ...env },
+    })
     this.pid = this.#pty.pid
     this.#pty.onData((text) => (this.screen += text))
     this.ended = new Promise((resolve) => {
