@@ -220,6 +220,27 @@ test.each(['pg', 'postgres'])(
   },
 )
 
+test('a pooler that lends another connection for the second commit, through postgres', async () => {
+  const pooler = await startPgbouncer(server.port, 'transaction', 2)
+  after(() => pooler.remove())
+  const sql = postgres(pooler.url, { max: 2, fetch_types: false, onnotice: () => undefined })
+  after(() => sql.end({ timeout: 1 }))
+  server.psql('create table committed (id integer)')
+  const db = postgresJsTransactions(sql)
+  await db.transaction(async (tx) => tx.unsafe('insert into committed values (1)'))
+  // The pooler lends the connection that it used last, on which COMMIT is prepared.
+  const other = await poolOf({ connectionString: pooler.url }).connect()
+  await other.query('begin')
+  await db.transaction(async (tx) => tx.unsafe('insert into committed values (2)'))
+  await other.query('rollback')
+  other.release()
+  expect(await server.ask('select count(*) from committed')).toBe('2')
+  const swallowing = db.transaction(async (tx) =>
+    tx.unsafe('nonsense').then(undefined, () => 'swallowed'),
+  )
+  await expect(swallowing).rejects.toThrow()
+})
+
 test('a pooler, between transactions and migrations of both libraries', async () => {
   const pooler = await startPgbouncer(server.port, 'transaction', 2)
   after(() => pooler.remove())

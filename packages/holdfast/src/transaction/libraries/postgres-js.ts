@@ -1,5 +1,10 @@
 /** Transactions of `postgres` (postgres.js). */
-import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
+import {
+  checkHandle,
+  rolledBack,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import {
   checkSingle,
@@ -63,9 +68,11 @@ async function transactionOfItsOwn<Tx extends PostgresJsTransaction, T>(
       return await runUntilTransactionEnds<Tx, T>(
         (boxed) => sql.begin(boxed),
         async (tx) => {
-          await tx.unsafe(BEGIN_AGAIN)
+          const answers = await tx.unsafe(BEGIN_AGAIN)
           hasBegun = true
-          return work(tx)
+          const result = await work(tx)
+          if (isThroughPooler(answers)) await commitAsText(tx)
+          return result
         },
       )
     } catch (error) {
@@ -81,7 +88,32 @@ async function transactionOfItsOwn<Tx extends PostgresJsTransaction, T>(
  * Fails where the transaction has run a statement or made a savepoint, and the library rolls back.
  * Where it has done neither, it begins again with the same characteristics.
  */
-const BEGIN_AGAIN = 'set transaction not deferrable; rollback and chain'
+const BEGIN_AGAIN =
+  'set transaction not deferrable; select pg_catalog.pg_backend_pid() as pid; rollback and chain'
+
+/** An answer of the library, which keeps what the server said when the connection began. */
+type Answer = readonly { readonly pid?: unknown }[] & {
+  readonly command?: string
+  readonly state?: { readonly pid?: unknown }
+}
+
+/** Whether a pooler gave the connection an id of its own in the place of the server's. */
+function isThroughPooler(answers: readonly unknown[]): boolean {
+  const [, own] = answers as readonly Answer[]
+  return own?.[0]?.pid !== own?.state?.pid
+}
+
+/**
+ * Commits by a statement without a name, and begins an empty transaction for the library to end.
+ * The library prepares its COMMIT. A pooler may lend a connection on which it was not prepared: it
+ * fails there, which ends the transaction. The library repeats it, and the server answers that by a
+ * rollback, which is no error.
+ * @throws Error when the server has rolled the transaction back.
+ */
+async function commitAsText(tx: PostgresJsTransaction): Promise<void> {
+  const answer = (await tx.unsafe('commit and chain')) as Answer
+  if (answer.command === 'ROLLBACK') throw rolledBack()
+}
 
 /** Of that failure, and of BEGIN in a transaction that failed. */
 const INSIDE = new Set<unknown>(['25001', '25P02'])
