@@ -73,7 +73,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     // turn.
     await new Promise((resolve) => process.nextTick(resolve))
     raw.exec(
-      `DELETE FROM locks WHERE name = 'a'; DELETE FROM stations WHERE id = '${socket.slice(0, -5)}'`,
+      `DELETE FROM locks WHERE name = 'a'; DELETE FROM peers WHERE id = '${socket.slice(0, -5)}'`,
     )
     rmSync(join(directory, 's', socket), { force: true })
     raw.close()

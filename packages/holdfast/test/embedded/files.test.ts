@@ -165,11 +165,11 @@ async function makeFirstFormat(directory: string): Promise<bigint> {
     PRAGMA journal_mode = wal; PRAGMA application_id = 1752132708; PRAGMA user_version = 1;
     CREATE TABLE locks (name TEXT PRIMARY KEY, state TEXT NOT NULL, busy INTEGER NOT NULL, touched_ms INTEGER NOT NULL);
     CREATE INDEX locks_busy ON locks (name) WHERE busy = 1;
-    CREATE TABLE stations (id TEXT PRIMARY KEY, socket TEXT NOT NULL, inode TEXT NOT NULL, pid_namespace TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE peers (id TEXT PRIMARY KEY, socket TEXT NOT NULL, inode TEXT NOT NULL, pid_namespace TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`)
   for (const path of databasesIn(made)) {
     raw.exec(`ATTACH '${path}' AS file`)
-    for (const table of ['locks', 'stations', 'facts']) {
+    for (const table of ['locks', 'peers', 'facts']) {
       raw.exec(`INSERT OR IGNORE INTO main.${table} SELECT * FROM file.${table}`)
     }
     raw.exec('DETACH file')

@@ -53,7 +53,7 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
     const directory = makeDirectory()
     endWithoutClosing(directory, 3)
     const raw = openRaw(databaseOf(directory, 'a'))
-    raw.exec('DELETE FROM stations')
+    raw.exec('DELETE FROM peers')
     raw.close()
     await take(closing(embeddedStore({ directory })), makeClaim('a'))
     await eventually('only our own is left', () => sockets(directory).length === 1)
@@ -102,9 +102,9 @@ function sockets(directory: string): string[] {
 function rows(directory: string): string[] {
   const found = databasesIn(directory).flatMap((path) => {
     const raw = openRaw(path)
-    const stations = raw.prepare('SELECT id FROM stations').all()
+    const peers = raw.prepare('SELECT id FROM peers').all()
     raw.close()
-    return stations.map(({ id }) => String(id))
+    return peers.map(({ id }) => String(id))
   })
   return [...new Set(found)]
 }

@@ -110,7 +110,7 @@ async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
   after(() => server.close())
   renameSync(`${socket}.new`, socket)
   const raw = openRaw(databaseOf(directory, 'a'))
-  raw.prepare('UPDATE stations SET socket = ?, inode = ?').all(socket, String(statSync(socket).ino))
+  raw.prepare('UPDATE peers SET socket = ?, inode = ?').all(socket, String(statSync(socket).ino))
   raw.close()
   const store = closing(embeddedStore({ directory }))
   // No heartbeat looks at the holder meanwhile.

@@ -76,7 +76,7 @@ export class Administration<S extends ServiceSession> {
       const data = {
         ...found.data,
         stolen: true,
-        ...(reason === undefined ? {} : { stolenBecause: reason }),
+        ...(reason === undefined ? {} : { stealReason: reason }),
       }
       if ((await service.amend(entry, data, version)) !== undefined) return leftMs(found)
       // It may be another claim's by now, which has adopted it.
@@ -170,7 +170,7 @@ function asHolder(listed: ListedEntry, wallMs: number): HolderInfo {
     heldMs: Math.max(0, wallMs - (data.grantedMs ?? data.sinceMs)),
     remainingMs: leftMs(listed),
     stolen: data.stolen === true,
-    ...(data.stolenBecause === undefined ? {} : { stealReason: data.stolenBecause }),
+    ...(data.stealReason === undefined ? {} : { stealReason: data.stealReason }),
   }
 }
 

@@ -120,7 +120,7 @@ export class EntryRenewer<S extends ServiceSession> {
       if (reading.data.stolen !== true) return undefined
       // Its holder lets go of it, or does not: it must not live for as long as the session does.
       this.#context.removing.scheduleRemoval(record)
-      return stolenLoss(reading.data.stolenBecause)
+      return stolenLoss(reading.data.stealReason)
     }
     this.#context.records.noteGone(record, 'absent')
     return reading.stealReason === undefined ? EXPIRED : stolenLoss(reading.stealReason)

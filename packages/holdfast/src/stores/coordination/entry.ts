@@ -28,13 +28,13 @@ export interface EntryData {
   readonly grantedMs?: number
   /** It was stolen: it is not renewed any more. */
   readonly stolen?: boolean
-  readonly stolenBecause?: string
+  readonly stealReason?: string
   /** Exported: it stands on a session of its own, and no client holds it. */
   readonly detached?: true | undefined
   /** The number of tokens that a grant of it has, where more than one: see `firstTokenOf`. */
   readonly tokens?: number | undefined
-  /** The place of its token in its block, once it was exported. */
-  readonly tokenPlace?: number | undefined
+  /** Which token of its block it has, once it was exported: 0 is the first. */
+  readonly tokenOffset?: number | undefined
 }
 
 /**
@@ -52,8 +52,8 @@ export function tokenOf(entryNumber: bigint): bigint {
  * Returns the first token of a grant. An entry that was never exported begins with the first token
  * of its block. Each adoption takes the next one, so that claims behind it have larger ones.
  */
-export function firstTokenOf(entryNumber: bigint, { tokenPlace = 0 }: EntryData): bigint {
-  return tokenOf(entryNumber) + BigInt(tokenPlace)
+export function firstTokenOf(entryNumber: bigint, { tokenOffset = 0 }: EntryData): bigint {
+  return tokenOf(entryNumber) + BigInt(tokenOffset)
 }
 
 export function newEntryData(claim: Claim, wallMs: number, tokens = 1): EntryData {

@@ -3,7 +3,7 @@
  * stands. It keeps its key and its number, so no waiter behind it is overtaken.
  *
  * An adopter gets the next token of the entry's own block. The revision of the change would exceed
- * the tokens of claims that wait behind it. The entry notes the place of its token.
+ * the tokens of claims that wait behind it. The entry notes which token of its block it has.
  *
  * A detached entry stands on a session of its own, which this client does not keep alive. Any
  * client finds it in the queue by its id. When the outcome of a change is unknown, the session
@@ -34,7 +34,7 @@ const SPARE_MS = 1000
 /** Before its first export an entry does not say which token of its block the lease has. */
 function hasToken(entryNumber: bigint, data: EntryData, token: bigint): boolean {
   const first = firstTokenOf(entryNumber, data)
-  if (data.tokenPlace !== undefined) return token === first
+  if (data.tokenOffset !== undefined) return token === first
   return first <= token && token < first + BigInt(LARGEST_BLOCK)
 }
 
@@ -133,7 +133,7 @@ export class LeaseAdopter<S extends ServiceSession> {
       ttlMs: to.ttlMs,
       detached: detached ? true : undefined,
       tokens: undefined,
-      tokenPlace: entry.id === to.id ? data.tokenPlace : this.#placeFor(adoption, entry.number),
+      tokenOffset: entry.id === to.id ? data.tokenOffset : this.#offsetFor(adoption, entry.number),
     })
     return this.#change(to.lock, to.id, isIt, show, session)
   }
@@ -152,7 +152,7 @@ export class LeaseAdopter<S extends ServiceSession> {
       const { queues } = await service.list({ lock, waitersUpTo: [] })
       const holder = split(queues[0]).holders.find(isIt)
       if (!holder) return EXPIRED
-      if (holder.data.stolen === true) return stolenLoss(holder.data.stolenBecause)
+      if (holder.data.stolen === true) return stolenLoss(holder.data.stealReason)
       const data = show(holder)
       const version = await service.amend({ ...holder.entry, id }, data, holder.version, session)
       if (version === undefined) continue
@@ -165,12 +165,12 @@ export class LeaseAdopter<S extends ServiceSession> {
   }
 
   /**
-   * Returns the place of the token in the block of the entry.
+   * Returns which token of the entry's block it is, counted from 0.
    * @throws UnsupportedLockError when the block has no larger token.
    */
-  #placeFor({ token, detached, to }: Adoption, entryNumber: bigint): number {
-    const place = Number(token - tokenOf(entryNumber)) + (detached ? 0 : 1)
-    if (place < LARGEST_BLOCK) return place
+  #offsetFor({ token, detached, to }: Adoption, entryNumber: bigint): number {
+    const offset = Number(token - tokenOf(entryNumber)) + (detached ? 0 : 1)
+    if (offset < LARGEST_BLOCK) return offset
     const { name } = this.#context
     throw new UnsupportedLockError(
       `The ${name} store has no larger token for another adoption of the lease on "${to.lock}": all ${LARGEST_BLOCK} are used. ` +

@@ -161,7 +161,7 @@ export class DeadHolderCleanup {
         const found = db
           .prepare('SELECT name FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT ?')
           .all(address.id, SWEEP) as { name: string }[]
-        if (found.length === 0) db.prepare('DELETE FROM stations WHERE id = ?').run(address.id)
+        if (found.length === 0) db.prepare('DELETE FROM peers WHERE id = ?').run(address.id)
         return found.map(({ name }) => name)
       },
     })

@@ -19,7 +19,7 @@ const PORTION = 500
 export function forgetEarlierBoot(db: Database, machine: Machine): void {
   if (!isOfEarlierBoot(db, machine)) return
   raiseTokenFloor(db, 'busy = 1')
-  db.exec('DELETE FROM locks WHERE busy = 1; DELETE FROM stations')
+  db.exec('DELETE FROM locks WHERE busy = 1; DELETE FROM peers')
   writeFact(db, 'boot', machine.bootId)
 }
 

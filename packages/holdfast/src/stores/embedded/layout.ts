@@ -92,12 +92,12 @@ export class Layout {
   #split(db: Database): void {
     const all = (table: string): readonly Row[] =>
       db.prepare(`SELECT * FROM ${table}`).all() as Row[]
-    const [locks, stations, facts] = [all('locks'), all('stations'), all('facts')]
+    const [locks, peers, facts] = [all('locks'), all('peers'), all('facts')]
     for (const [index, file] of databaseFiles(this.#folder).entries()) {
       const own = locks.filter(({ name }) => fileIndexOf(String(name)) === index)
-      this.#fill(file, { locks: own, stations, facts })
+      this.#fill(file, { locks: own, peers, facts })
     }
-    db.exec('DROP TABLE locks; DROP TABLE stations; DROP TABLE facts')
+    db.exec('DROP TABLE locks; DROP TABLE peers; DROP TABLE facts')
   }
 
   #fill(file: DatabaseFile, tables: Readonly<Record<string, readonly Row[]>>): void {

@@ -49,7 +49,7 @@ export class LockFile {
     if (this.#registered === generation) return generation
     transaction.db
       .prepare(
-        'INSERT OR REPLACE INTO stations (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)',
+        'INSERT OR REPLACE INTO peers (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)',
       )
       .run(id, socket, inode, pidNamespace)
     return generation
@@ -65,7 +65,7 @@ export class LockFile {
   async unregister(id: string): Promise<void> {
     if (!this.isRegistered) return
     const remove = ({ db }: Transaction): unknown =>
-      db.prepare('DELETE FROM stations WHERE id = ?').run(id)
+      db.prepare('DELETE FROM peers WHERE id = ?').run(id)
     // A row that stays behind is found dead by another store.
     await this.transactions.do({ work: remove }).catch(() => undefined)
   }
@@ -78,7 +78,7 @@ export function addressesOf(
   ownId: string,
 ): SocketAddress[] {
   const find = db.prepare(
-    'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM stations WHERE id = ?',
+    'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM peers WHERE id = ?',
   )
   return Array.from(ids).flatMap((id) =>
     id === undefined || id === ownId ? [] : (find.all(id) as SocketAddress[]),

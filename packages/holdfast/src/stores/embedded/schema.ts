@@ -1,7 +1,7 @@
 /**
  * A database file: what is in it, how it is opened, and what happens to a file that is not ours.
  *
- * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations`
+ * `locks` has one row a lock, whose state is read and written whole by the grant rule. `peers`
  * has one row for each open store that has used this file. `facts` has what they must agree on.
  */
 import { statSync } from 'node:fs'
@@ -189,7 +189,7 @@ function createTables(db: Database, machine: Machine): void {
         name TEXT PRIMARY KEY, state TEXT NOT NULL, busy INTEGER NOT NULL, touched_ms INTEGER NOT NULL
       );
       CREATE INDEX IF NOT EXISTS locks_busy ON locks (name) WHERE busy = 1;
-      CREATE TABLE IF NOT EXISTS stations (
+      CREATE TABLE IF NOT EXISTS peers (
         id TEXT PRIMARY KEY, socket TEXT NOT NULL, inode TEXT NOT NULL, pid_namespace TEXT NOT NULL
       ) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

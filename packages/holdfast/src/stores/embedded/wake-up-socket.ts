@@ -1,7 +1,7 @@
 /**
  * The socket of this store, on which the other stores of this machine reach it.
  *
- * Each open store has a row in the table `stations` and a unix socket. The stores of one folder are
+ * Each open store has a row in the table `peers` and a unix socket. The stores of one folder are
  * *peers*. The socket serves two ends. A store that promotes a waiter of a peer sends the grant to
  * its socket, so the waiter needs no further attempt. And a socket that refuses a connection proves
  * that its process is dead: see `peers.ts`.

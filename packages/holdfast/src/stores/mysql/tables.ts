@@ -5,8 +5,8 @@
  * - `locks` has one row for each lock name that was ever used. A session locks that row before it
  *   decides about the lock. The row stays when the lock is free, so that tokens only grow;
  *   rule/purge.ts says when it may go. `guarded` says that the next grant has to pass a guard.
- *   `sole_…` is the holder of a lock with one holder and no waiters, and `turn` marks the batch
- *   that last served such a lock; rule/apply-fast.ts.
+ *   `sole_…` is the holder of a lock with one holder and no waiters, and `last_batch` marks the
+ *   batch that last served such a lock; rule/apply-fast.ts.
  * - `holders` and `waiters` are the holders and the queue of locks that are `listed`, in the order
  *   of `seq`.
  * - `tombstones` are withdrawn claims, kept as long as a late message of them may come.
@@ -35,7 +35,7 @@ create table if not exists holdfast_locks (
   sole_granted_us bigint,
   sole_ttl_ms double,
   sole_expires_us bigint not null default 0,
-  turn bigint unsigned not null default 0
+  last_batch bigint unsigned not null default 0
 ) engine = InnoDB default character set utf8mb4`,
   /* sql */ `
 create table if not exists holdfast_holders (
@@ -50,7 +50,7 @@ create table if not exists holdfast_holders (
   ttl_ms double not null,
   expires_us bigint not null,
   stolen boolean not null default false,
-  because text,
+  steal_reason text,
   primary key (name, id)
 ) engine = InnoDB default character set utf8mb4`,
   /* sql */ `

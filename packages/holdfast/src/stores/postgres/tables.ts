@@ -12,9 +12,9 @@
  * - `fences` keep the largest token that a resource has seen.
  * - `facts` has the format of all this, which migrations read; format.ts.
  *
- * `owner` and `because` are JSON as text, since the JSON type of PostgreSQL refuses some characters
- * that a label may have. Rows that change with each heartbeat and grant leave room on their page,
- * so that the indexes need not change with them.
+ * `owner` and `steal_reason` are JSON as text, since the JSON type of PostgreSQL refuses some
+ * characters that a label may have. Rows that change with each heartbeat and grant leave room on
+ * their page, so that the indexes need not change with them.
  */
 export const TABLES = /* sql */ `
 create table if not exists holdfast.locks (
@@ -37,7 +37,7 @@ create table if not exists holdfast.holders (
   ttl_ms double precision not null,
   expires timestamptz not null,
   stolen boolean not null default false,
-  because text,
+  steal_reason text,
   primary key (lock, id)
 ) with (fillfactor = 50);
 

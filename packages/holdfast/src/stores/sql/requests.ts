@@ -96,7 +96,7 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
     case 'waiting':
       return {
         outcome: 'waiting',
-        queueNumber: numberOf(answer['place']),
+        queueNumber: numberOf(answer['queueNumber']),
         holderRemainingMs: timeLeft(answer),
       }
     case 'busy':
@@ -141,9 +141,9 @@ export function renewResult(answer: Answer): RenewResult {
   return answer['outcome'] === 'renewed' ? { outcome: 'renewed' } : lostResult(answer)
 }
 
-function lostResult({ reason, because }: Answer): LostRenewal {
+function lostResult({ reason, stealReason }: Answer): LostRenewal {
   if (reason !== 'stolen') return { outcome: 'lost', reason: 'expired' }
-  const text = parseText(because)
+  const text = parseText(stealReason)
   return { outcome: 'lost', reason, ...(text === undefined ? {} : { stealReason: text }) }
 }
 
@@ -200,7 +200,7 @@ export function stealRequest(lock: string, { now, reason }: StealOptions): Reque
     verb: 'steal',
     lock,
     now,
-    ...(reason === undefined ? {} : { because: plainJson(reason) }),
+    ...(reason === undefined ? {} : { stealReason: plainJson(reason) }),
   }
 }
 
@@ -253,7 +253,7 @@ export function lockInfo(lock: string, answer: Answer): LockInfo | undefined {
 }
 
 function holderInfo(row: Answer): HolderInfo {
-  const stealReason = parseText(row['because'])
+  const stealReason = parseText(row['stealReason'])
   return {
     claimId: row['claimId'] as string,
     owner: parseOwner(row['owner']),

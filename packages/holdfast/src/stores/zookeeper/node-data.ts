@@ -6,18 +6,19 @@
 import { decodeEntry, encodeEntry, type EntryData } from '../coordination/entry.js'
 
 export function encodeNode(data: EntryData, number: bigint): string {
-  return encodeEntry({ ...data, number: String(number) } as EntryData)
+  return encodeEntry({ ...data, queueNumber: String(number) } as EntryData)
 }
 
 export function decodeNode(
   text: string,
   czxid: bigint,
 ): { data: EntryData; number: bigint } | undefined {
-  const data: (EntryData & { number?: unknown }) | undefined = decodeEntry(text)
+  const data: (EntryData & { queueNumber?: unknown }) | undefined = decodeEntry(text)
   if (!data) return undefined
-  const { number, ...rest } = data
+  const { queueNumber, ...rest } = data
   return {
     data: rest,
-    number: typeof number === 'string' && /^\d+$/.test(number) ? BigInt(number) : czxid,
+    number:
+      typeof queueNumber === 'string' && /^\d+$/.test(queueNumber) ? BigInt(queueNumber) : czxid,
   }
 }

@@ -16,7 +16,7 @@
 /** The columns of a lock that this path writes. */
 export const SOLE_COLUMNS = /* sql */ `(
     name, kind, capacity, last_token, sole_id, sole_owner, sole_weight, sole_tokens,
-    sole_granted_us, sole_ttl_ms, sole_expires_us, turn
+    sole_granted_us, sole_ttl_ms, sole_expires_us, last_batch
   )`
 
 /** Requests come as rows. Only attempts have a weight, and only withdrawals have a TTL of 0. */
@@ -33,7 +33,7 @@ const onGrantOrRenewal = (column: string): string =>
 
 /**
  * Decides each request and applies it, in one statement. It inserts a row that is missing, and
- * locks a row that it leaves as it is. `turn` marks the rows of served requests.
+ * locks a row that it leaves as it is. `last_batch` marks the rows of served requests.
  *
  * The order of the assignments matters in one place. The conditions read `sole_expires_us`, and an
  * assignment sees the new values of columns that were assigned before it. So `sole_expires_us`
@@ -48,7 +48,7 @@ const DECIDE_AND_APPLY = /* sql */ `on duplicate key update
       ${IS_GRANTED}, greatest(last_token + 1, v_now) + values(sole_tokens) - 1, last_token
     ),
     ${['sole_owner', 'sole_ttl_ms'].map(onGrantOrRenewal).join(',\n    ')},
-    turn = if((${IS_GRANTED}) or (${IS_HOLDER}), v_batch, turn),
+    last_batch = if((${IS_GRANTED}) or (${IS_HOLDER}), v_batch, last_batch),
     sole_expires_us = case
       when ${IS_GRANTED} then values(sole_expires_us)
       when ${IS_RENEWED} then v_now + round(values(sole_ttl_ms) * 1000)
@@ -95,7 +95,7 @@ begin
   declare v_changed, v_position int;
   declare v_none boolean default false;
   declare c_left cursor for
-    select a.a_position from ${REQUESTS_AND_LOCKS} where l.turn <> v_batch;
+    select a.a_position from ${REQUESTS_AND_LOCKS} where l.last_batch <> v_batch;
   declare continue handler for not found set v_none = true;
   insert into holdfast_locks ${SOLE_COLUMNS}
   select unhex(a.a_lock), coalesce(a.a_kind, 'mutex'), coalesce(a.a_capacity, 1),
@@ -115,7 +115,7 @@ begin
     if locate('"withdraw"', a_requests) then
       replace into holdfast_tombstones (name, id, until_us, outcome)
       select l.name, a.a_id, v_now + round(a.a_ttl_ms * 1000), 'released' from ${REQUESTS_AND_LOCKS}
-       where a.a_verb = 'withdraw' and l.turn = v_batch;
+       where a.a_verb = 'withdraw' and l.last_batch = v_batch;
     end if;
     -- A changed row counts twice. If all rows have changed, no request is left.
     if v_changed < 2 * json_length(a_requests) then
@@ -128,6 +128,6 @@ begin
       close c_left;
     end if;
     select a.a_position as position, cast(l.last_token - l.sole_tokens + 1 as char) as token
-      from ${REQUESTS_AND_LOCKS} where l.turn = v_batch;
+      from ${REQUESTS_AND_LOCKS} where l.last_batch = v_batch;
   end if;
 end`

@@ -6,7 +6,7 @@ create procedure if not exists holdfast_steal_v1${ANSWERS_AND_WAKES}
 ${WRITES}
 begin
   declare a_name varbinary(512) default unhex(${text('lock')});
-  declare a_because text character set utf8mb4 default ${text('because')};
+  declare a_steal_reason text character set utf8mb4 default ${text('stealReason')};
   declare v_count int;
   declare v_free_in_ms double;
   declare v_guard varbinary(512);
@@ -28,7 +28,7 @@ begin
         and exists (select 1 from holdfast_guards where name = a_name);
     end if;
   else
-    update holdfast_holders set stolen = true, because = coalesce(a_because, because)
+    update holdfast_holders set stolen = true, steal_reason = coalesce(a_steal_reason, steal_reason)
      where name = a_name;
   end if;
   set a_answer = json_object('holders', v_count, 'freeInMs', v_free_in_ms, 'guarded', v_guarded);
@@ -54,7 +54,7 @@ begin
       -- Only the process of the holder knows which of several tokens is in use.
       'token', if(tokens = 1, cast(token as char), null),
       'heldMs', (a_now - granted_us) / 1000, 'remainingMs', (expires_us - a_now) / 1000,
-      'stolen', stolen, 'because', because
+      'stolen', stolen, 'stealReason', steal_reason
     ) from holdfast_holders where name = a_name order by seq;
   declare c_waiters cursor for
     select json_object(

@@ -91,7 +91,7 @@ ${CLAIM}
     values (a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms,
             json_extract(a_request, '$.heartbeatMs'), a_now, a_now, a_channel);
     set a_answer = json_object(
-      'outcome', 'waiting', 'place', last_insert_id(), 'holderRemainingMs', v_left_ms
+      'outcome', 'waiting', 'queueNumber', last_insert_id(), 'holderRemainingMs', v_left_ms
     );
   end if;
 end`
@@ -104,13 +104,15 @@ ${CLAIM}
   declare a_ttl_ms double default json_extract(a_request, '$.ttlMs');
   declare v_keeps_end boolean default coalesce(${text('keepsEnd')}, '') = 'true';
   declare v_stolen boolean;
-  declare v_because text character set utf8mb4;
-  select max(stolen), max(because) into v_stolen, v_because
+  declare v_steal_reason text character set utf8mb4;
+  select max(stolen), max(steal_reason) into v_stolen, v_steal_reason
     from holdfast_holders where name = a_name and id = a_id;
   if v_stolen is null then
     set a_answer = json_object('outcome', 'lost', 'reason', 'expired');
   elseif v_stolen then
-    set a_answer = json_object('outcome', 'lost', 'reason', 'stolen', 'because', v_because);
+    set a_answer = json_object(
+      'outcome', 'lost', 'reason', 'stolen', 'stealReason', v_steal_reason
+    );
   else
     update holdfast_holders
        set owner = ${text('owner')},
@@ -184,7 +186,7 @@ ${CLAIM}
   declare a_ttl_ms double default json_extract(a_request, '$.ttlMs');
   declare v_stolen boolean;
   declare v_pass boolean default true;
-  declare v_because text character set utf8mb4;
+  declare v_steal_reason text character set utf8mb4;
   -- The request may be a repeated one.
   if exists (select 1 from holdfast_holders where name = a_name and id = a_id) then
     select json_object(
@@ -194,7 +196,7 @@ ${CLAIM}
       into a_answer from holdfast_holders where name = a_name and id = a_id;
     leave adopt;
   end if;
-  select max(stolen), max(because) into v_stolen, v_because from holdfast_holders
+  select max(stolen), max(steal_reason) into v_stolen, v_steal_reason from holdfast_holders
    where name = a_name and id = a_from and token <= a_token and a_token - token < tokens;
   -- The new claim may have been withdrawn before this request arrived.
   if v_stolen is null or exists (
@@ -202,7 +204,9 @@ ${CLAIM}
   ) then
     set a_answer = json_object('outcome', 'lost', 'reason', 'expired');
   elseif v_stolen then
-    set a_answer = json_object('outcome', 'lost', 'reason', 'stolen', 'because', v_because);
+    set a_answer = json_object(
+      'outcome', 'lost', 'reason', 'stolen', 'stealReason', v_steal_reason
+    );
   else
     if a_takes_over then
       select not guarded into v_pass from holdfast_locks where name = a_name;

@@ -13,7 +13,7 @@ declare
 begin
   for v_holder in
     update holdfast.holders h
-       set stolen = true, because = coalesce(a_request ->> 'because', h.because)
+       set stolen = true, steal_reason = coalesce(a_request ->> 'stealReason', h.steal_reason)
      where h.lock = a_lock
     returning h.id, h.ttl_ms, extract(epoch from h.expires - a_now) * 1000 as left_ms
   loop
@@ -54,7 +54,7 @@ begin
           'token', case when h.tokens = 1 then h.token::text end,
           'heldMs', extract(epoch from a_now - h.granted) * 1000,
           'remainingMs', extract(epoch from h.expires - a_now) * 1000,
-          'stolen', h.stolen, 'because', h.because
+          'stolen', h.stolen, 'stealReason', h.steal_reason
         ) order by h.seq)
         from holdfast.holders h where h.lock = l.name
       ), '[]'),

@@ -78,7 +78,7 @@ begin
   values (a_lock, a_id, a_request ->> 'owner', a_weight, a_tokens, a_ttl_ms,
           (a_request ->> 'heartbeatMs')::double precision, a_now, a_now, a_request ->> 'channel')
   returning seq into v_seq;
-  return jsonb_build_object('outcome', 'waiting', 'place', v_seq, 'holderRemainingMs', v_left_ms);
+  return jsonb_build_object('outcome', 'waiting', 'queueNumber', v_seq, 'holderRemainingMs', v_left_ms);
 end
 $attempt$;
 
@@ -112,10 +112,12 @@ begin
                         else a_now
                           + (a_request ->> 'ttlMs')::double precision * interval '1 millisecond' end
    where h.lock = a_request ->> 'lock' and h.id = a_request ->> 'id'
-  returning h.stolen, h.because into v_holder;
+  returning h.stolen, h.steal_reason into v_holder;
   if not found then return jsonb_build_object('outcome', 'lost', 'reason', 'expired'); end if;
   if v_holder.stolen then
-    return jsonb_build_object('outcome', 'lost', 'reason', 'stolen', 'because', v_holder.because);
+    return jsonb_build_object(
+      'outcome', 'lost', 'reason', 'stolen', 'stealReason', v_holder.steal_reason
+    );
   end if;
   return jsonb_build_object('outcome', 'renewed');
 end
@@ -192,7 +194,7 @@ begin
   if exists (select from holdfast.holders h where h.lock = a_lock and h.id = a_id) then
     return holdfast.describe_grant_v1(a_lock, a_id, a_now);
   end if;
-  select h.stolen, h.because into v_holder from holdfast.holders h
+  select h.stolen, h.steal_reason into v_holder from holdfast.holders h
    where h.lock = a_lock and h.id = a_from
      and h.token <= a_token and a_token - h.token < h.tokens;
   -- The new claim may have been withdrawn before this request arrived.
@@ -202,7 +204,9 @@ begin
     return jsonb_build_object('outcome', 'lost', 'reason', 'expired');
   end if;
   if v_holder.stolen then
-    return jsonb_build_object('outcome', 'lost', 'reason', 'stolen', 'because', v_holder.because);
+    return jsonb_build_object(
+      'outcome', 'lost', 'reason', 'stolen', 'stealReason', v_holder.steal_reason
+    );
   end if;
   if a_request ->> 'verb' = 'takeOver' then
     if exists (select from holdfast.locks l where l.name = a_lock and l.guarded)
