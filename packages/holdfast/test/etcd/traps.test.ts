@@ -199,6 +199,19 @@ test('a claim that could not be withdrawn does not live on with its session', as
   await expect.poll(() => keys(endpoint, `holdfast/locks/${stuck.lock}/`)).toEqual([])
 })
 
+test('a steal and a withdrawal work again at once when etcd has lost the lease of their notes', async () => {
+  const [holder, operator] = [store(), store()]
+  const now = { now: true }
+  await holder.attempt(makeClaim('noted-1'), QUEUE)
+  expect(await operator.steal('noted-1', now)).toMatchObject({ holders: 1 })
+  // As a backup that is restored does.
+  const { leases = [] } = await ask<{ leases?: { ID: string }[] }>(endpoint, 'lease/leases')
+  for (const { ID } of leases) await ask(endpoint, 'lease/revoke', { ID })
+  await store().attempt(makeClaim('noted-2'), QUEUE)
+  expect(await operator.steal('noted-2', now)).toMatchObject({ holders: 1 })
+  expect(await operator.withdraw(makeClaim('noted-2'))).toBe('absent')
+})
+
 test('a renewal that moves a claim to a session that has just ended opens another', async () => {
   const [one, other] = [store(), store()]
   const lock = lockOf('moved')

@@ -63,14 +63,13 @@ export class EntryRemovals {
   }
 
   async leave(entry: Entry, version: bigint): Promise<boolean> {
-    const then = [op.remove(entry.key)]
+    const removal = op.remove(entry.key)
     const word = this.#keys.goneKey(entry)
-    if (this.#doubted.has(word)) {
-      // A try to make it may still be in flight, and must not make it again.
-      const lease = await this.#tombstoneLeases.lease(WORD_MS)
-      then.push(op.put(word, encodeGone({}), lease))
-    }
-    return this.#leave({ entry, version }, then)
+    if (!this.#doubted.has(word)) return this.#leave({ entry, version }, [removal])
+    // A try to make it may still be in flight, and must not make it again.
+    return this.#tombstoneLeases.under(WORD_MS, (lease) =>
+      this.#leave({ entry, version }, [removal, op.put(word, encodeGone({}), lease)]),
+    )
   }
 
   async #leave(seen: Seen, then: readonly Buffer[]): Promise<boolean> {
@@ -82,8 +81,11 @@ export class EntryRemovals {
     return left === 'removed'
   }
 
-  async block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
-    const lease = await this.#tombstoneLeases.lease(claim.ttlMs)
+  block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined> {
+    return this.#tombstoneLeases.under(claim.ttlMs, (lease) => this.#block(claim, lease))
+  }
+
+  async #block(claim: ClaimRef, lease: bigint): Promise<Pick<EntryData, 'detached'> | undefined> {
     const { key, end } = this.#keys.queueOf(claim.lock)
     const word = this.#keys.goneKey(claim)
     const then = [op.range(key, { end }), op.put(word, encodeGone({}), lease)]
@@ -129,11 +131,12 @@ export class EntryRemovals {
   }
 
   async evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
-    const lease = await this.#tombstoneLeases.lease(WORD_MS)
-    const removed = await this.#takeOut(listed, true, (entry) => [
-      op.remove(entry.key),
-      op.put(this.#keys.goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
-    ])
+    const removed = await this.#tombstoneLeases.under(WORD_MS, (lease) =>
+      this.#takeOut(listed, true, (entry) => [
+        op.remove(entry.key),
+        op.put(this.#keys.goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
+      ]),
+    )
     // An earlier try of this request, whose answer was lost, may have stolen it.
     return removed === 'removed' || removed.stealReason !== undefined
   }

@@ -99,8 +99,22 @@ export class TombstoneLeases {
     this.#reads = reads
   }
 
-  /** A lease that lives for at least `ttlMs` from now. */
-  async lease(ttlMs: number): Promise<bigint> {
+  /**
+   * Makes a request that may be repeated under a lease which lives for at least `ttlMs` from now.
+   * etcd may have lost the lease: a backup was restored, or this machine has slept.
+   */
+  async under<T>(ttlMs: number, request: (lease: bigint) => Promise<T>): Promise<T> {
+    const lease = await this.#ready(ttlMs)
+    try {
+      return await request(lease)
+    } catch (error) {
+      if (!isLeaseGone(error)) throw error
+      if ((await this.#lease?.id)?.lease === lease) this.#lease = undefined
+      return request(await this.#ready(ttlMs))
+    }
+  }
+
+  async #ready(ttlMs: number): Promise<bigint> {
     const nowMs = systemClock.monotonicMs()
     if (!this.#lease || this.#lease.untilMs < nowMs + ttlMs) {
       const ttlSeconds = Math.ceil(ttlMs / 1000) + TOMBSTONE_SPARE_S
