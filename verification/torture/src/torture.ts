@@ -1,12 +1,11 @@
 /**
  * Runs what the command line asks for, shows how it goes, and ends with a verdict for each promise.
  */
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { rmSync, writeFileSync } from 'node:fs'
 import { formatEvent } from '@holdfast/conformance'
 import type { Command } from './command.js'
 import { conductCommandLine } from './command-line/conduct.js'
+import { linkModules } from './command-line/mutations.js'
 import { leftOutOf, shapeOf } from './command-line/shape.js'
 import { judgeCommandLine } from './command-line/judge.js'
 import { drawPlan } from './faults/plan.js'
@@ -88,13 +87,9 @@ async function tryOne(
   }
 }
 
-/** Outside of the repository the copy would not find the client libraries. */
 function brokenCopy(mutation: TortureMutation): string {
   const copy = brokenCopyOf(mutation)
-  symlinkSync(
-    fileURLToPath(new URL('../../../node_modules', import.meta.url)),
-    join(copy, 'node_modules'),
-  )
+  if (mutation.of === undefined) linkModules(copy)
   return copy
 }
 

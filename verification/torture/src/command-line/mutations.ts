@@ -17,9 +17,13 @@ export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edi
     const part = relative(PACKAGE, path)
     return part === '' || (PARTS.test(part) && !BUNDLES.test(part))
   })
-  // The client libraries stand there.
-  symlinkSync(MODULES, join(copy, 'node_modules'))
+  linkModules(copy)
   return copy
+}
+
+/** Outside of the repository a copy would not find the client libraries. */
+export function linkModules(copy: string): void {
+  symlinkSync(MODULES, join(copy, 'node_modules'))
 }
 
 /**
