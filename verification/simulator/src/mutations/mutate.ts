@@ -12,6 +12,8 @@ import type { Runtime } from '../runtime.js'
 import type { Mutation } from './mutation.js'
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
+/** The command line, which needs the library and is needed by none of it. */
+const COMMAND_LINE = /\/dist\/(?:bin|cli)$/
 /** What no process that runs the copy reads. */
 const NOT_RUN = /\.d\.ts$|\.tsbuildinfo$/
 
@@ -44,7 +46,7 @@ function removeAtExit(folder: string): void {
 export function mutatedCopy(
   mutation: Pick<Mutation, 'name' | 'edits'>,
   source = PACKAGE,
-  isCopied: (path: string) => boolean = () => true,
+  isCopied: (path: string) => boolean = (path) => !COMMAND_LINE.test(path),
 ): string {
   const edited = mutatedFiles(mutation, source)
   const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutation-'))
