@@ -12,7 +12,8 @@ test('a claim that is never watched leaves no rejection unhandled', async () => 
   process.on('unhandledRejection', unhandled)
   after(async () => void process.off('unhandledRejection', unhandled))
   const claim = makeClaim('unread')
-  const session = new EtcdSession(1n, 10_000, {} as QuorumReads)
+  const now = { monotonicMs: 0, wallMs: 0 }
+  const session = new EtcdSession(1n, 10_000, now, {} as QuorumReads)
   const result = await enter(
     async () => ({ succeeded: true, revision: 5n, term: 1n, answers: [] }),
     claim,

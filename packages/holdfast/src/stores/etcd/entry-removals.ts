@@ -11,7 +11,7 @@ import type { Entry, ListedEntry } from '../coordination/service.js'
 import type { Batches } from './batches.js'
 import type { EntryKeys } from './entry-keys.js'
 import type { Keys } from './keys.js'
-import { EtcdSession, TombstoneLeases } from './leases.js'
+import { revokeLease, TombstoneLeases } from './leases.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
 import type { QuorumReads } from './quorum-reads.js'
 import { decodeGone, decodeValue, encodeGone, type Gone } from './values.js'
@@ -142,7 +142,7 @@ export class EntryRemovals {
   }
 
   async endDetached({ sessionId }: Pick<ListedEntry, 'sessionId'>): Promise<void> {
-    if (sessionId !== undefined) await new EtcdSession(sessionId, 0, this.#reads).end()
+    if (sessionId !== undefined) await revokeLease(this.#reads, sessionId)
   }
 
   /**

@@ -3,7 +3,7 @@
  */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { Moment } from '../coordination/moment.js'
+import { elapsedMs, momentOf, type Moment } from '../coordination/moment.js'
 import type { Exactness, ServiceSession } from '../coordination/service.js'
 import { isLeaseGone, isWorthAnotherMember } from './failures.js'
 import { grantRequest, leaseRequest, METHODS, readLease, type LeaseAnswer } from './messages.js'
@@ -12,18 +12,45 @@ import type { QuorumReads } from './quorum-reads.js'
 /** How many members are asked to keep a session alive before it is in doubt. */
 const TRIES = 3
 
+/** How long a leader that lost its followers leads on: an election timeout, by default. */
+const LEADS_ON_MS = 1000
+
 export class EtcdSession implements ServiceSession {
   readonly lease: bigint
   readonly timeoutMs: number
   readonly #reads: QuorumReads
+  #heardAt: Moment
 
-  constructor(lease: bigint, timeoutMs: number, reads: QuorumReads) {
+  /** @param openedAt when the request that granted the lease left */
+  constructor(lease: bigint, timeoutMs: number, openedAt: Moment, reads: QuorumReads) {
     this.lease = lease
     this.timeoutMs = timeoutMs
+    this.#heardAt = openedAt
     this.#reads = reads
   }
 
+  /**
+   * A session that was silent for nearly its timeout is over, also where etcd knows its lease.
+   *
+   * A leader that has just lost its followers may find the lease expired. It revokes 16 leases at a
+   * time, and each time waits up to 7 s for a leader. That is `revokeExpiredLeases` of etcd 3.4 to
+   * 3.6. A later leader has given the lease its whole TTL again. The revocation may reach that
+   * leader at any time after the network is whole.
+   */
   async keepAlive(now: Moment): Promise<Moment | undefined> {
+    if (!(await this.#renew())) return undefined
+    const silentMs = elapsedMs(this.#heardAt, momentOf(systemClock))
+    if (silentMs > this.timeoutMs - LEADS_ON_MS) {
+      // Until its timeout a claim may trust it. Then what still stands under it is in the way.
+      if (silentMs > this.timeoutMs) await this.end().catch(() => undefined)
+      return undefined
+    }
+    this.#heardAt = now
+    return now
+  }
+
+  /** Resolves to whether etcd knows the lease. */
+  async #renew(): Promise<boolean> {
     for (let tries = 1; ; tries += 1) {
       const { endpoint, term } = await this.#reads.confirmedMember()
       const answer = await this.#keepAliveAt(endpoint).catch((error: unknown) => {
@@ -31,19 +58,13 @@ export class EtcdSession implements ServiceSession {
         return undefined
       })
       // Behind one address there may be several members, and this answer may be another one's.
-      if (answer && answer.term >= term) return answer.ttlSeconds > 0 ? now : undefined
+      if (answer && answer.term >= term) return answer.ttlSeconds > 0
       if (tries === TRIES) throw disagreement()
     }
   }
 
-  async end(): Promise<void> {
-    try {
-      await this.#reads.connection.request(METHODS.revoke, leaseRequest(this.lease), {
-        repeatable: true,
-      })
-    } catch (error) {
-      if (!isLeaseGone(error)) throw error
-    }
+  end(): Promise<void> {
+    return revokeLease(this.#reads, this.lease)
   }
 
   async #keepAliveAt(endpoint: number): Promise<LeaseAnswer> {
@@ -54,6 +75,15 @@ export class EtcdSession implements ServiceSession {
       endpoint,
     })
     return readLease(body)
+  }
+}
+
+/** Ends a lease, and what stands under it. */
+export async function revokeLease({ connection }: QuorumReads, lease: bigint): Promise<void> {
+  try {
+    await connection.request(METHODS.revoke, leaseRequest(lease), { repeatable: true })
+  } catch (error) {
+    if (!isLeaseGone(error)) throw error
   }
 }
 
@@ -70,11 +100,12 @@ export async function grantLease(
   ttlSeconds: number,
   exactness: Exactness,
 ): Promise<EtcdSession> {
+  const openedAt = momentOf(systemClock)
   const body = await reads.connection.request(METHODS.grant, grantRequest(ttlSeconds), {
     repeatable: true,
   })
   const { id, ttlSeconds: granted } = readLease(body)
-  const session = new EtcdSession(id, granted * 1000, reads)
+  const session = new EtcdSession(id, granted * 1000, openedAt, reads)
   if (granted === ttlSeconds || (granted > ttlSeconds && exactness === 'or longer')) return session
   await session.end()
   throw new StoreUnavailableError(
