@@ -210,13 +210,15 @@ export class Actor {
       await task.work(belief)
       belief.isHeld()
       environment.forget(belief)
+      endMs = Math.max(endMs, environment.nowMs())
     }
     try {
       await environment.call(name, claimed.key, () => lock.run(work, options))
     } finally {
       const leftMs = endMs - environment.nowMs()
       if (leftMs > 0) await environment.sleep(leftMs)
-      if (belief?.isOver === false) belief.release()
+      // A process that was stopped wakes later than its lock was promised to stay taken.
+      if (belief?.isOver === false) belief.release(Math.max(0, environment.nowMs() - endMs))
     }
   }
 

@@ -116,10 +116,11 @@ export class Belief {
     this.#note({ f: 'lost', type: 'info' }, sinceNs)
   }
 
-  /** The holder gives the lease back. */
-  release(): void {
+  /** The holder gives the lease back, or did so `agoMs` ago. */
+  release(agoMs = 0): void {
     this.#over = true
-    this.#note({ f: 'release', type: 'invoke' })
+    const atNs = this.#instruments.nowNs() - BigInt(Math.round(agoMs * 1e6))
+    this.#note({ f: 'release', type: 'invoke' }, atNs)
   }
 
   /** The release was answered, or, without an outcome, stays in doubt. */
