@@ -1,7 +1,6 @@
 /**
- * Runs processes of the previous version beside those of this one, on every store. They exclude
- * each other, or the old one refuses with a typed error. The memory store has no part in it, since
- * it serves one process.
+ * Runs processes of the previous version beside those of this one, on every store: they exclude
+ * each other. The memory store has no part in it, since it serves one process.
  */
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +11,7 @@ import {
   parseHistory,
   type HistoryEvent,
 } from '@holdfast/conformance'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { withTimeout } from '../../packages/holdfast/dist/clock/with-timeout.js'
 import { buildPrevious } from './previous.js'
 import { VersionProcess, type Answer, type Contender, type LockRequest } from './process.js'
@@ -33,9 +32,6 @@ console.log(`Beside this version runs ${previous.version}.`)
 const FOLDERS = { old: previous.folder, new: import.meta.dirname }
 
 afterAll(() => previous.remove())
-
-/** Codes with which a process refuses what it does not know. */
-const REFUSALS = ['STORE_CONFIG', 'STORE_FORMAT']
 
 /** How long an answer may take on a busy machine, without waiting for another process. */
 const SOON_MS = 15_000
@@ -68,56 +64,16 @@ describe.each(STORES)('$name', (store) => {
   })
   const freshName = (what: string): string => `${what} ${(names += 1)}`
 
-  describe.runIf(store.expected === 'exclude each other')('exclude each other', () => {
-    test.each(ORDERS)(
-      '%s holder, %s waiter: hand-offs, and a holder that is killed',
-      async (first, second) => {
-        const [one, other] = [start(first), start(second)]
-        for (const pair of pairsOf(store)) await handOff(one, other, pair)
-        await outlive(one, other)
-      },
-    )
+  test.each(ORDERS)(
+    '%s holder, %s waiter: hand-offs, and a holder that is killed',
+    async (first, second) => {
+      const [one, other] = [start(first), start(second)]
+      for (const pair of pairsOf(store)) await handOff(one, other, pair)
+      await outlive(one, other)
+    },
+  )
 
-    test('contention with kills keeps every promise', async () => contest(), 90_000)
-  })
-
-  describe.runIf(store.expected === 'old refuses')('the old version refuses', () => {
-    // What the old version meets must be new to it, and what an earlier test left behind is not.
-    beforeEach(async () => {
-      await service.stop()
-      service = await store.start()
-    }, 60_000)
-
-    test('an old holder ends before a new process is granted its lock, and then refuses', async () => {
-      const [one, other] = [start('old'), start('new')]
-      const lock = lockOf('mutex', freshName('refused'))
-      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({
-        held: true,
-      })
-      const busy = await soon(other.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))
-      expect(busy).toMatchObject({ code: 'LOCK_TIMEOUT' })
-      // It has read the format before that changed. So the error says what failed, and not why.
-      const more = lockOf('mutex', freshName('more'))
-      const { code } = await soon(one.ask({ ask: 'acquire', as: 'more', lock: more, waitMs: 0 }))
-      expect([...REFUSALS, 'STORE_UNAVAILABLE']).toContain(code)
-      const waiting = other.ask({ ask: 'acquire', as: 'it', lock, waitMs: SOON_MS })
-      expect(await soon(waiting)).toMatchObject({ held: true })
-      expect([await held(one), await held(other)]).toEqual([false, true])
-    })
-
-    test('an old process that comes later refuses', async () => {
-      const lock = lockOf('mutex', freshName('refused'))
-      const [one, other] = [start('new'), start('old')]
-      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({
-        held: true,
-      })
-      const { code } = await soon(other.ask({ ask: 'acquire', as: 'it', lock, waitMs: SOON_MS }))
-      expect(REFUSALS).toContain(code)
-      expect(await held(one)).toBe(true)
-    })
-
-    test('old processes contend when new ones come', async () => takeover(), 90_000)
-  })
+  test('contention with kills keeps every promise', async () => contest(), 90_000)
 
   interface Pair {
     readonly held: LockRequest
@@ -265,30 +221,6 @@ describe.each(STORES)('$name', (store) => {
     }
   }
 
-  async function takeover(): Promise<void> {
-    const stories = await contend(async ({ contender }) => {
-      const olds = await Promise.all([contender('old'), contender('old')])
-      await pass(store.ttlMs)
-      const news = await Promise.all([contender('new'), contender('new')])
-      await pass(store.ttlMs * 3)
-      // Processes that read the format before it changed keep trying.
-      for (const { code, error } of await stopAll(olds)) {
-        expect(error).toBeUndefined()
-        if (code !== undefined) expect([...REFUSALS, 'STORE_UNAVAILABLE']).toContain(code)
-      }
-      expect(await stopAll(news)).toEqual(news.map(() => ({})))
-    })
-    for (const [key, versions] of holdersOf(stories)) {
-      const last = versions.lastIndexOf('old')
-      console.log(
-        `${store.name}: "${key}" was held ${last + 1} times, and then ${versions.length - last - 1} by the new version`,
-      )
-      expect(versions[0]).toBe('old')
-      // No old process is granted anything after a new one.
-      expect(versions.indexOf('new')).toBe(last + 1)
-    }
-  }
-
   function contendersOf(kinds: StoreBeside['kinds']): Contender[] {
     const all: Contender[] = [
       { lock: lockOf('mutex', 'cohort'), weight: 1, capacity: 1 },
@@ -302,11 +234,6 @@ describe.each(STORES)('$name', (store) => {
     return all.filter(({ lock }) => kinds.includes(lock.kind))
   }
 })
-
-/** Returns whether the process still holds what it acquired as `it`. */
-async function held(process: VersionProcess): Promise<unknown> {
-  return (await soon(process.ask({ ask: 'held', as: 'it' }))).held
-}
 
 /** Ends the contention. */
 function stopAll(processes: readonly VersionProcess[]): Promise<readonly Answer[]> {

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Until there is a release: the last commit whose stored formats have no version. */
-const BEFORE_RELEASES = '449f76db398e380d46e6ff16f31f0edcc7e837c9'
+/** Until there is a release: a commit that has the stored names of today. */
+const BEFORE_RELEASES = 'dddf1f11eef33d614f01d198e687bc766988bfeb'
 
 export interface Previous {
   /** What it was built from. */
