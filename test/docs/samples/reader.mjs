@@ -54,6 +54,7 @@ async function defineDatabases() {
   const { default: postgres } = await import('postgres')
   const { Redis } = await import('ioredis')
   const pool = new Pool({ connectionString: DATABASE_URL })
+  pool.on('error', () => undefined)
   await migratePostgres(pool)
   const db = new Kysely({ dialect: new PostgresDialect({ pool }) })
   const sql = postgres(DATABASE_URL, { fetch_types: false, onnotice() {} })

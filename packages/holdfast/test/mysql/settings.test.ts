@@ -1,6 +1,7 @@
 /** What a server, a database or a pool may be set to by others: locks are the same under it. */
 import { createLocks, type Locks } from 'holdfast'
-import { diagnose, mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { diagnose } from '../../dist/stores/mysql/diagnose.js'
+import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { CAPACITY_ALL } from 'holdfast/store'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'

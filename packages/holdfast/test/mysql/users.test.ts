@@ -3,7 +3,8 @@
  * than the errors name.
  */
 import { createLocks } from 'holdfast'
-import { diagnose, migrateMysql, mysqlStore } from 'holdfast/mysql'
+import { diagnose } from '../../dist/stores/mysql/diagnose.js'
+import { migrateMysql, mysqlStore } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'

@@ -14,18 +14,13 @@ import {
   type StripedLock,
   type WriteLease,
 } from 'holdfast'
-import { diagnose as diagnoseEmbedded, embeddedStore } from 'holdfast/embedded'
-import { diagnose as diagnoseEtcd, etcdStore } from 'holdfast/etcd'
+import { embeddedStore } from 'holdfast/embedded'
+import { etcdStore } from 'holdfast/etcd'
 import { assertFence, fencedWrite } from 'holdfast/fence'
 import { memoryStore } from 'holdfast/memory'
-import { diagnose as diagnoseMysql, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
-import {
-  diagnose as diagnosePostgres,
-  pgTransactions,
-  postgresJsTransactions,
-  postgresStore,
-} from 'holdfast/postgres'
-import { aclRule, diagnose as diagnoseRedis, redisStore } from 'holdfast/redis'
+import { mysqlStore, mysqlTransactions } from 'holdfast/mysql'
+import { pgTransactions, postgresJsTransactions, postgresStore } from 'holdfast/postgres'
+import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import {
   advisoryLock,
@@ -41,7 +36,7 @@ import {
   typeormTransactions,
 } from 'holdfast/transaction'
 import { openStore } from 'holdfast/url'
-import { diagnose as diagnoseZooKeeper, examineServers, zookeeperStore } from 'holdfast/zookeeper'
+import { zookeeperStore } from 'holdfast/zookeeper'
 import { Redis } from 'ioredis6'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
@@ -95,7 +90,6 @@ type Table<T> = Readonly<Record<FunctionsOf<T>, Calls>>
 
 const PURE: Reason = 'returns what it makes of one value'
 const OF_A_NAME: Reason = 'takes a name, and refuses any other value'
-const OF_A_URL: Reason = 'a part of openStore, for the command line: takes a URL'
 
 /** By the entry of the package. */
 export const ENTRIES = {
@@ -114,21 +108,15 @@ export const ENTRIES = {
   >,
   './embedded': {
     defaultDirectory: 'takes nothing',
-    diagnose: (options) => diagnoseEmbedded(options),
     embeddedStore: (options) => embeddedStore(options),
   } satisfies Table<typeof import('holdfast/embedded')>,
   './redis': {
-    aclRule: (options) => aclRule({ version: '7.0.0', ...options }),
-    diagnose: (options) => diagnoseRedis({ client, ...options }),
     redisStore: (options) => redisStore({ client, ...options }),
   } satisfies Table<typeof import('holdfast/redis')>,
   './redlock': {
     redlockStore: (options) => redlockStore({ clients: [client], ...options }),
   } satisfies Table<typeof import('holdfast/redlock')>,
   './zookeeper': {
-    diagnose: (options) => diagnoseZooKeeper({ connect, ...options }),
-    examineServers: (options) => examineServers({ connect, ...options }),
-    knownFault: PURE,
     zookeeperStore: {
       zookeeperStore: (options) => zookeeperStore({ connect, ...options }),
       'auth of zookeeperStore': (options) =>
@@ -139,17 +127,14 @@ export const ENTRIES = {
     },
   } satisfies Table<typeof import('holdfast/zookeeper')>,
   './etcd': {
-    diagnose: (options) => diagnoseEtcd({ endpoints, ...options }),
     etcdStore: {
       etcdStore: (options) => etcdStore({ endpoints, ...options }),
       'credentials of etcdStore': (options) =>
         etcdStore({ endpoints, credentials: { user: 'u', password: 'p', ...options } }),
       'tls of etcdStore': (options) => etcdStore({ endpoints, tls: options }),
     },
-    knownFault: PURE,
   } satisfies Table<typeof import('holdfast/etcd')>,
   './postgres': {
-    diagnose: (options) => diagnosePostgres({ pool, ...options }),
     migratePostgres: OF_A_NAME,
     pgTransactions: (options) => pgTransactions(pool, ...extra(options)),
     postgresJsTransactions: (options) => postgresJsTransactions(postgres(), ...extra(options)),
@@ -157,7 +142,6 @@ export const ENTRIES = {
     postgresStore: (options) => postgresStore({ pool, ...options }),
   } satisfies Table<typeof import('holdfast/postgres')>,
   './mysql': {
-    diagnose: (options) => diagnoseMysql({ pool: mysqlPool, ...options }),
     migrateMysql: OF_A_NAME,
     mysqlSchema: OF_A_NAME,
     mysqlStore: (options) => mysqlStore({ pool: mysqlPool, ...options }),
@@ -195,20 +179,7 @@ export const ENTRIES = {
     fencedWrite: (options) => fencedWrite(client, lease, 'stock', [['PING']], options),
   } satisfies Table<typeof import('holdfast/fence')>,
   './url': {
-    clientModules: OF_A_URL,
-    databaseUrl: OF_A_URL,
-    embeddedOptions: OF_A_URL,
-    etcdOptions: OF_A_URL,
-    findRedisLibrary: OF_A_URL,
-    openMysqlPool: OF_A_URL,
-    openPostgresPool: OF_A_URL,
     openStore: (options) => openStore('embedded:/nowhere', options),
-    redisTarget: OF_A_URL,
-    schemeOf: OF_A_URL,
-    shownHost: 'it takes a host',
-    shownUrl: OF_A_URL,
-    withoutCredentials: OF_A_URL,
-    zookeeperOptions: OF_A_URL,
   } satisfies Table<typeof import('holdfast/url')>,
 }
 

@@ -1,5 +1,6 @@
 /** What `diagnose` finds, and that it releases the connections of the pool. */
-import { diagnose, postgresSchema } from 'holdfast/postgres'
+import { diagnose } from '../../dist/stores/postgres/diagnose.js'
+import { postgresSchema } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'

@@ -3,7 +3,9 @@
  * servers.
  */
 import { LockUsageError } from 'holdfast'
-import { aclRule, diagnose, redisStore, type IoRedisClient } from 'holdfast/redis'
+import { aclRule } from '../../dist/stores/redis/acl.js'
+import { diagnose } from '../../dist/stores/redis/diagnose.js'
+import { redisStore, type IoRedisClient } from 'holdfast/redis'
 import { Redis } from 'ioredis6'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'

@@ -1,13 +1,9 @@
 /** What only a Cluster has: members, a rule of the ACL for them, clients that do not fit. */
 import { randomUUID } from 'node:crypto'
 import { Gate } from '@holdfast/conformance'
-import {
-  aclRule,
-  diagnose,
-  redisStore,
-  type IoRedisCluster,
-  type RedisClient,
-} from 'holdfast/redis'
+import { aclRule } from '../../dist/stores/redis/acl.js'
+import { diagnose } from '../../dist/stores/redis/diagnose.js'
+import { redisStore, type IoRedisCluster, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
 import { openAny, openClusterClient } from '@holdfast/servers/redis-clients'

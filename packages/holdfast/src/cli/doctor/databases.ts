@@ -1,6 +1,6 @@
 /** Checks a database: version, proxies, schema, rights, isolation, timeouts and clock. */
-import type { MysqlDiagnosis } from '../../stores/mysql/index.js'
-import type { PostgresDiagnosis } from '../../stores/postgres/index.js'
+import type { MysqlDiagnosis } from '../../stores/mysql/diagnose.js'
+import type { PostgresDiagnosis } from '../../stores/postgres/diagnose.js'
 import { formatDuration } from '../args/duration.js'
 import { examineMysql, examinePostgres } from '../stores/databases.js'
 import type { StoreLocation } from '../stores/locate.js'

@@ -1,6 +1,6 @@
 /** Checks an embedded store: the folder, its rights, the file system, the engine. */
-import { diagnose } from '../../stores/embedded/index.js'
-import { embeddedOptions } from '../../url/index.js'
+import { diagnose } from '../../stores/embedded/diagnose.js'
+import { embeddedOptions } from '../../url/embedded.js'
 import { statfsSync, statSync } from 'node:fs'
 import { formatDuration } from '../args/duration.js'
 import { failure, ok, warning, type Finding } from './check.js'

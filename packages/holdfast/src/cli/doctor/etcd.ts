@@ -1,6 +1,6 @@
 /** Checks an etcd cluster: its members, their leader, versions and alarms. */
-import { diagnose, knownFault, type EtcdMember } from '../../stores/etcd/index.js'
-import { etcdOptions } from '../../url/index.js'
+import { diagnose, knownFault, type EtcdMember } from '../../stores/etcd/diagnose.js'
+import { etcdOptions } from '../../url/etcd.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 export async function checkEtcd(url: string): Promise<Finding[]> {

@@ -1,7 +1,8 @@
 /** All checks of `holdfast doctor`: of the store, and of this machine. */
 import { createLocks } from '../../index.js'
 import type { Store } from '../../store/index.js'
-import { REDIS_SCHEMES, schemeOf } from '../../url/index.js'
+import { REDIS_SCHEMES } from '../../url/redis-url.js'
+import { schemeOf } from '../../url/scheme.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { failure, type Finding } from './check.js'
 import { checkMysql, checkPostgres } from './databases.js'

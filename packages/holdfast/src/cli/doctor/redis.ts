@@ -1,14 +1,9 @@
 /** Checks Redis servers: persistence, memory, replicas, clocks, and the rights of the user. */
-import { aclRule, diagnose, redisStore, type RedisDiagnosis } from '../../stores/redis/index.js'
-import {
-  findRedisLibrary,
-  redisTarget,
-  shownHost,
-  type Connection,
-  type RedisHost,
-  type RedisLibrary,
-  type RedisTarget,
-} from '../../url/index.js'
+import { aclRule } from '../../stores/redis/acl.js'
+import { diagnose, type RedisDiagnosis } from '../../stores/redis/diagnose.js'
+import { redisStore } from '../../stores/redis/index.js'
+import { findRedisLibrary, type Connection, type RedisLibrary } from '../../url/redis-library.js'
+import { redisTarget, shownHost, type RedisHost, type RedisTarget } from '../../url/redis-url.js'
 import { ConfigError } from '../cli-error.js'
 import { libraryFolder } from '../stores/libraries.js'
 import type { StoreLocation } from '../stores/locate.js'

@@ -6,8 +6,8 @@ import {
   examineServers,
   knownFault,
   type ZooKeeperServer,
-} from '../../stores/zookeeper/index.js'
-import { zookeeperOptions } from '../../url/index.js'
+} from '../../stores/zookeeper/diagnose.js'
+import { zookeeperOptions } from '../../url/zookeeper.js'
 import { formatDuration } from '../args/duration.js'
 import { failure, ok, warning, type Finding } from './check.js'
 

@@ -1,6 +1,6 @@
 /** Builds the environment of the command, which describes its lock. */
 import { resolve } from 'node:path'
-import { withoutCredentials } from '../../url/index.js'
+import { withoutCredentials } from '../../url/secrets.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { heldAbove, heldText } from './held-above.js'
 

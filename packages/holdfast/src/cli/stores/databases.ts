@@ -1,14 +1,17 @@
 /** What the commands do with a database besides locking: its tables, and its diagnosis. */
+import { diagnose as diagnoseMysql, type MysqlDiagnosis } from '../../stores/mysql/diagnose.js'
 import * as mysql from '../../stores/mysql/index.js'
-import * as postgres from '../../stores/postgres/index.js'
 import {
-  clientModules,
-  databaseUrl,
-  openMysqlPool,
-  openPostgresPool,
-  REDIS_SCHEMES,
-  schemeOf,
-} from '../../url/index.js'
+  diagnose as diagnosePostgres,
+  type PostgresDiagnosis,
+} from '../../stores/postgres/diagnose.js'
+import * as postgres from '../../stores/postgres/index.js'
+import { clientModules } from '../../url/client-library.js'
+import { databaseUrl } from '../../url/database-url.js'
+import { openMysqlPool } from '../../url/mysql.js'
+import { openPostgresPool } from '../../url/postgres.js'
+import { REDIS_SCHEMES } from '../../url/redis-url.js'
+import { schemeOf } from '../../url/scheme.js'
 import { UsageError } from '../cli-error.js'
 import { libraryFolder } from './libraries.js'
 import type { StoreLocation } from './locate.js'
@@ -32,13 +35,13 @@ export function migrate(location: StoreLocation): Promise<void> {
 }
 
 /** Returns the facts that `doctor` reports about PostgreSQL. */
-export function examinePostgres(location: StoreLocation): Promise<postgres.PostgresDiagnosis> {
-  return withPostgres(location, postgres.diagnose)
+export function examinePostgres(location: StoreLocation): Promise<PostgresDiagnosis> {
+  return withPostgres(location, diagnosePostgres)
 }
 
 /** Returns the facts that `doctor` reports about MySQL or MariaDB. */
-export function examineMysql(location: StoreLocation): Promise<mysql.MysqlDiagnosis> {
-  return withMysql(location, mysql.diagnose)
+export function examineMysql(location: StoreLocation): Promise<MysqlDiagnosis> {
+  return withMysql(location, diagnoseMysql)
 }
 
 const WITHOUT_TABLES = [...REDIS_SCHEMES, 'embedded', 'etcd', 'etcds', 'zk']

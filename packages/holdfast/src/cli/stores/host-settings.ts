@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { withoutCredentials } from '../../url/index.js'
+import { withoutCredentials } from '../../url/secrets.js'
 import { nearest } from '../../options/nearest-word.js'
 import { ConfigError } from '../cli-error.js'
 

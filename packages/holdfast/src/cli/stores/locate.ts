@@ -2,7 +2,8 @@
 import { isAbsolute, resolve } from 'node:path'
 import { defaultDirectory, SYSTEM_DIRECTORY } from '../../stores/embedded/index.js'
 import { ConfigError, UsageError } from '../cli-error.js'
-import { embeddedOptions, shownUrl } from '../../url/index.js'
+import { embeddedOptions } from '../../url/embedded.js'
+import { shownUrl } from '../../url/secrets.js'
 import { readHostSettings, type HostSettings } from './host-settings.js'
 import { workingFolder } from './working-folder.js'
 

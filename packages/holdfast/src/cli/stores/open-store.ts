@@ -1,7 +1,8 @@
 /** Opens the store of a command. */
 import { embeddedStore } from '../../stores/embedded/index.js'
 import type { Store } from '../../store/index.js'
-import { embeddedOptions, schemeOf } from '../../url/index.js'
+import { embeddedOptions } from '../../url/embedded.js'
+import { schemeOf } from '../../url/scheme.js'
 import type * as servers from '../servers.js'
 import type { StoreLocation } from './locate.js'
 

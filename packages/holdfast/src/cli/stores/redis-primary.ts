@@ -2,13 +2,8 @@
 import { StoreUnavailableError } from '../../index.js'
 import { ConfigError } from '../cli-error.js'
 import { withTimeout } from '../../clock/with-timeout.js'
-import {
-  shownHost,
-  type Connection,
-  type RedisHost,
-  type RedisLibrary,
-  type RedisTarget,
-} from '../../url/index.js'
+import { shownHost, type RedisHost, type RedisTarget } from '../../url/redis-url.js'
+import { type Connection, type RedisLibrary } from '../../url/redis-library.js'
 
 /** A Sentinel that does not answer within this time is skipped. */
 const ANSWER_LIMIT_MS = 2000

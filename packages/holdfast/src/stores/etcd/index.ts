@@ -9,7 +9,6 @@ import { Connection } from './connection.js'
 import { checkOptions, type EtcdOptions } from './options.js'
 import { EtcdService } from './service.js'
 
-export { diagnose, knownFault, type EtcdMember } from './diagnose.js'
 export type { EtcdOptions, EtcdTls } from './options.js'
 
 /**

@@ -8,7 +8,6 @@ import { MysqlDatabase } from './database.js'
 import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
 
 export type { MysqlCallbackPool, MysqlPool } from './clients.js'
-export { diagnose, type MysqlDiagnosis } from './diagnose.js'
 export { migrateMysql } from './migrate.js'
 export { mysqlSchema } from './schema.js'
 export { mysqlTransactions } from '../../transaction/libraries/mysql2.js'

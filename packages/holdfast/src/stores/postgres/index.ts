@@ -9,7 +9,6 @@ import type { PgPool, PostgresJs } from './pools.js'
 import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
 
 export type { PgPool, PostgresJs } from './pools.js'
-export { diagnose, type PostgresDiagnosis } from './diagnose.js'
 export { migratePostgres } from './migrate.js'
 export { postgresSchema } from './schema.js'
 export { pgTransactions } from '../../transaction/libraries/pg.js'

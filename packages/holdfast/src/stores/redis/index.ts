@@ -12,8 +12,6 @@ import { STORE_NAME } from './errors.js'
 import { openRedis, refuseMode } from './open.js'
 import { REDIS_KEYS, type RedisStoreOptions } from './options.js'
 
-export { aclRule, type AclNeeds } from './acl.js'
-export { diagnose, type DiagnoseOptions, type RedisDiagnosis } from './diagnose.js'
 export type {
   IoRedisClient,
   IoRedisCluster,

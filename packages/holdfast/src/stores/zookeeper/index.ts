@@ -8,13 +8,6 @@ import { CoordinationStore } from '../coordination/store.js'
 import { checkOptions, type ZooKeeperOptions } from './options.js'
 import { ZooKeeperService } from './service.js'
 
-export {
-  diagnose,
-  examineServers,
-  knownFault,
-  type ZooKeeperDiagnosis,
-  type ZooKeeperServer,
-} from './diagnose.js'
 export type { ZooKeeperOptions } from './options.js'
 
 /**

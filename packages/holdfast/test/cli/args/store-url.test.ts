@@ -5,13 +5,11 @@ import { childEnv } from '../../../dist/cli/run/child-env.js'
 import { locateStore } from '../../../dist/cli/stores/locate.js'
 import { openStore } from '../../../dist/cli/stores/open-store.js'
 import { failureOf } from '../../../dist/cli/failure.js'
-import {
-  databaseUrl,
-  embeddedOptions,
-  etcdOptions,
-  withoutCredentials,
-  zookeeperOptions,
-} from '../../../dist/url/index.js'
+import { databaseUrl } from '../../../dist/url/database-url.js'
+import { embeddedOptions } from '../../../dist/url/embedded.js'
+import { etcdOptions } from '../../../dist/url/etcd.js'
+import { withoutCredentials } from '../../../dist/url/secrets.js'
+import { zookeeperOptions } from '../../../dist/url/zookeeper.js'
 
 const NONE = { store: undefined, system: undefined, modules: undefined }
 

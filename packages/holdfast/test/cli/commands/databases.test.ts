@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
-import { shownUrl } from '../../../dist/url/index.js'
+import { shownUrl } from '../../../dist/url/secrets.js'
 import { Box } from '../support/holdfast.js'
 import { expectOneToEnd } from '../support/nested-runs.js'
 import { listenInSilence } from '../support/silent-server.js'
