@@ -116,11 +116,15 @@ export class Belief {
     this.#note({ f: 'lost', type: 'info' }, sinceNs)
   }
 
-  /** The holder gives the lease back, or did so `agoMs` ago. */
-  release(agoMs = 0): void {
+  /**
+   * The holder gives the lease back.
+   * @param trustedAgoMs how long ago it trusted the lease for the last time; default: until now
+   */
+  release(trustedAgoMs = 0): void {
     this.#over = true
-    const atNs = this.#instruments.nowNs() - BigInt(Math.round(agoMs * 1e6))
-    this.#note({ f: 'release', type: 'invoke' }, atNs)
+    const agoNs = BigInt(Math.round(trustedAgoMs * 1e6))
+    const until = agoNs === 0n ? {} : { deadline_ns: this.#instruments.nowNs() - agoNs }
+    this.#note({ f: 'release', type: 'invoke', ...until })
   }
 
   /** The release was answered, or, without an outcome, stays in doubt. */

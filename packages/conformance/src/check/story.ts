@@ -230,8 +230,13 @@ function noteCheck(hold: OpenHold, event: HistoryEvent): void {
   hold.overdue ??= event
 }
 
-/** Ends the hold, unless it has ended. The event is kept for the piece that is shown. */
+/**
+ * Ends the hold, unless it has ended. A release may come late: a holder that was stopped says until
+ * when it trusted the lease. The event is kept for the piece that is shown.
+ */
 function end(hold: OpenHold, event: HistoryEvent): void {
-  if (hold.endNs === NEVER) hold.endNs = event.t_ns
+  const { f, t_ns, deadline_ns = t_ns } = event
+  const endNs = f === 'release' && deadline_ns < t_ns ? deadline_ns : t_ns
+  if (hold.endNs === NEVER) hold.endNs = endNs
   follow(hold, event)
 }

@@ -22,9 +22,8 @@ export class Recorder {
     this.#pid = pid
   }
 
-  /** @param atNs when it happened; default: now */
-  note(note: HistoryNote, atNs = this.#nowNs()): void {
-    this.#write({ t_ns: atNs, pid: this.#pid, client: this.#client, ...note })
+  note(note: HistoryNote): void {
+    this.#write({ t_ns: this.#nowNs(), pid: this.#pid, client: this.#client, ...note })
   }
 
   /** Returns when a lease ends that lasts `remainingMs` from now, rounded down. */

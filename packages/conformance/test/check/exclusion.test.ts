@@ -46,6 +46,16 @@ describe('exclusion', () => {
     expect(broken(`${fixed}\n9 a renew ok deadline_ns=20`)).toEqual(['exclusion'])
   })
 
+  test('ends when a holder that was stopped trusted the lease for the last time', () => {
+    const late = `
+      1 a acquire ok deadline_ns=20
+      12 b acquire ok
+      16 b release invoke`
+    expect(broken(`${late}\n15 a release invoke deadline_ns=10`)).toEqual([])
+    expect(broken(`${late}\n15 a release invoke deadline_ns=13`)).toEqual(['exclusion'])
+    expect(broken(`${late}\n15 a release invoke`)).toEqual(['exclusion'])
+  })
+
   test('a renewal whose answer comes after a later renewal does not shorten it', () => {
     const renewed =
       '1 a acquire ok deadline_ns=10\n5 a renew ok deadline_ns=20\n6 a renew ok deadline_ns=15'

@@ -162,8 +162,8 @@ export class Site implements Environment {
     this.#tellOfHold = tell
   }
 
-  note(actor: string, note: HistoryNote, atNs?: bigint): void {
-    this.#recorder(actor).note(note, atNs)
+  note(actor: string, note: HistoryNote): void {
+    this.#recorder(actor).note(note)
   }
 
   fault(message: string): void {
@@ -197,7 +197,7 @@ export class Site implements Environment {
       nowNs,
       deadlineNs: readDeadline,
       toleranceNs: READING_NS,
-      note: (note, atNs) => this.note(actor, note, atNs),
+      note: (note) => this.note(actor, note),
     }
   }
 
