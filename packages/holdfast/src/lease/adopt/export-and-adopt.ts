@@ -2,6 +2,7 @@
  * Passes a lease from one process to another. `export` turns the holder's claim into a detached
  * one, and `adopt` turns that into a claim of the adopter. Both are the same verb of the store.
  */
+import { forOneCaller } from '../../async/caller-frames.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
@@ -70,7 +71,7 @@ async function detachClaim(services: Services, grant: Grant, token: bigint): Pro
   } catch (error) {
     withdrawals.inBackground(to)
     services.renewals.lose(grant, 'expired')
-    throw error
+    throw forOneCaller(error)
   }
   if (result.outcome === 'lost') {
     services.renewals.lose(grant, result.reason, stealReasonOf(result))
@@ -131,7 +132,7 @@ export async function adoptHandle(
   } catch (error) {
     if (runtime.closed) throw runtime.closedError(template.lock)
     withdrawals.inBackground(to)
-    throw error
+    throw forOneCaller(error)
   } finally {
     runtime.waits.delete(place)
   }

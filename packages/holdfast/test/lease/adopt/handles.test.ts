@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLocks, type Clock, type Locks } from 'holdfast'
+import { createLocks, StoreUnavailableError, type Clock, type Locks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { decodeHandle, encodeHandle } from '../../../dist/lease/adopt/handle.js'
@@ -144,3 +144,21 @@ test('an adoption that is answered after the client was closed rejects, and free
   const next = await lock.acquire({ waitMs: 5_000 })
   expect(await next.release()).toBe('released')
 })
+
+test.each(['adopt', 'renewHandle'] as const)(
+  'callers of %s that share an answer of the store get an error each',
+  async (call) => {
+    const { lock, locks, handle } = await exported()
+    const shared = new StoreUnavailableError('The disk is full.', { code: 'STORE_CONFIG' })
+    const refuse = (): Promise<never> => Promise.reject(shared)
+    Object.assign(locks.store, { adopt: refuse, renew: refuse, withdraw: refuse })
+    const ask = (): Promise<unknown> =>
+      call === 'adopt' ? lock.adopt(handle) : locks[call](handle)
+    const [first, second] = await Promise.all(
+      [ask(), ask()].map((asked) => asked.catch((error: unknown) => error)),
+    )
+    expect(first).toMatchObject({ code: 'STORE_CONFIG' })
+    expect(second).toMatchObject({ code: 'STORE_CONFIG' })
+    expect(second).not.toBe(first)
+  },
+)
