@@ -6,6 +6,7 @@
  * not let the next holder in. The transaction has locked the guard row. The store grants the lock
  * only after that transaction has ended.
  */
+import { forOneCaller } from '../async/caller-frames.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import { coverTransaction } from '../lease/adopt/covering-leases.js'
@@ -80,6 +81,15 @@ export async function transaction<L extends Lease, Tx, T>(
   }
 }
 
+/** Requests of one tick travel together, and fail with one error. */
+async function isPrepared(guard: TransactionGuard, lease: GuardedLease): Promise<boolean> {
+  try {
+    return await guard.prepare(lease)
+  } catch (error) {
+    throw forOneCaller(error)
+  }
+}
+
 /** Runs the work in a transaction that has locked the guard of its lease, and commits. */
 function runGuarded<L extends Lease, Tx, T>(
   guard: TransactionGuard,
@@ -94,7 +104,7 @@ function runGuarded<L extends Lease, Tx, T>(
   // The whole transaction is a callback, not only the work: `locks.close` waits for callbacks, and
   // then releases.
   return lease.run(async () => {
-    if (!(await guard.prepare(covered))) throw lost()
+    if (!(await isPrepared(guard, covered))) throw lost()
     // The guard makes the same check, of this lease.
     return withoutCheck(db).transaction(async (tx) => {
       const query: GuardQuery = (sql, values) => db.query(tx, sql, values)

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
 import { LockLostError, StoreUnavailableError, type Locks, type LocksOptions } from 'holdfast'
+import type { TransactionGuard } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { makeWorld, outcomeOf, type World } from '../support/world.js'
 
@@ -157,6 +158,28 @@ test.each(['ping', 'inspect'] as const)('each caller of %s does', async (call) =
     found.push('error' in outcome && (outcome.error as Error).stack?.match(/first|second/g))
   }
   expect(found).toEqual([['first'], ['second']])
+})
+
+test('each caller whose transaction could not begin has an error of its own', async () => {
+  const world = makeWorld()
+  const down = new StoreUnavailableError('The store is away.')
+  const transactionGuard: TransactionGuard = {
+    prepare: () => Promise.reject(down),
+    begin: async () => true,
+    isStillOpen: async () => true,
+  }
+  Object.defineProperty(world.store, 'name', { value: 'postgres' })
+  Object.assign(world.store, { transactionGuard })
+  const locks = world.direct()
+  const session = { dialect: 'postgres', query: async () => [] } as const
+  const db = { ...session, transaction: async () => Promise.reject(new Error('not reached')) }
+  const errors: unknown[] = []
+  for (const name of ['a', 'b']) {
+    const outcome = await outcomeOf(locks.transaction(locks.mutex(name), db, async () => 1))
+    errors.push('error' in outcome && outcome.error)
+  }
+  expect(errors).toEqual([down, down])
+  expect(errors[0]).not.toBe(errors[1])
 })
 
 test('callers of one signal get its reason itself', async () => {
