@@ -12,9 +12,6 @@ import type { QuorumReads } from './quorum-reads.js'
 /** How many members are asked to keep a session alive before it is in doubt. */
 const TRIES = 3
 
-/** How long a leader that lost its followers leads on: an election timeout, by default. */
-const LEADS_ON_MS = 1000
-
 export class EtcdSession implements ServiceSession {
   readonly lease: bigint
   readonly timeoutMs: number
@@ -30,7 +27,7 @@ export class EtcdSession implements ServiceSession {
   }
 
   /**
-   * A session that was silent for nearly its timeout is over, also where etcd knows its lease.
+   * A session that was silent for its timeout is over, also where etcd knows its lease.
    *
    * A leader that has just lost its followers may find the lease expired. It revokes 16 leases at a
    * time, and each time waits up to 7 s for a leader. That is `revokeExpiredLeases` of etcd 3.4 to
@@ -39,10 +36,9 @@ export class EtcdSession implements ServiceSession {
    */
   async keepAlive(now: Moment): Promise<Moment | undefined> {
     if (!(await this.#renew())) return undefined
-    const silentMs = elapsedMs(this.#heardAt, momentOf(systemClock))
-    if (silentMs > this.timeoutMs - LEADS_ON_MS) {
-      // Until its timeout a claim may trust it. Then what still stands under it is in the way.
-      if (silentMs > this.timeoutMs) await this.end().catch(() => undefined)
+    if (elapsedMs(this.#heardAt, momentOf(systemClock)) > this.timeoutMs) {
+      // What still stands under it would be in the way of others. Otherwise it expires.
+      await this.end().catch(() => undefined)
       return undefined
     }
     this.#heardAt = now
