@@ -58,11 +58,6 @@ function unknownOption(
   parameter: string,
   { passedOn, ignored, tls }: UrlOptions,
 ): LockUsageError {
-  if (name === 'mode') {
-    return new LockUsageError(
-      `${shownUrl(text)} has the option mode, which does not exist. Leave it out.`,
-    )
-  }
   const shown = `${shownUrl(text)} has ${shownOption(name, new URLSearchParams(text.split('?')[1]))}`
   if (/ssl|tls/i.test(name)) {
     return new LockUsageError(`${shown}, which would not encrypt the connection. ${tls}`)

@@ -1,5 +1,5 @@
 /** What MariaDB can refuse: each refusal says what to do, and nothing hangs. */
-import { createLocks, LockUsageError, type LockError, type Store } from 'holdfast'
+import { createLocks, type LockError, type Store } from 'holdfast'
 import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlStoreOptions } from 'holdfast/mysql'
 import { assertFence } from 'holdfast/fence'
 import { lockRow } from 'holdfast/transaction'
@@ -172,12 +172,6 @@ describe('options', () => {
       expect(() => mysqlStore({ pool: poolOf(), requestTimeoutMs })).toThrow('requestTimeoutMs')
     },
   )
-
-  test('the mode that was removed, with what to use instead', () => {
-    const options = { pool: poolOf(), mode: 'session' }
-    expect(() => mysqlStore(options)).toThrow(/session mode.*Leave it out.*lockRow/)
-    expect(() => mysqlStore(options)).toThrow(LockUsageError)
-  })
 
   test.each<[string, PoolOptions]>([
     ...SHAPES,

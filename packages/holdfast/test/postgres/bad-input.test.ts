@@ -1,5 +1,5 @@
 /** What PostgreSQL can refuse: each refusal says what to do, and nothing hangs. */
-import { createLocks, LockUsageError, type LockError } from 'holdfast'
+import { createLocks, type LockError } from 'holdfast'
 import { assertFence } from 'holdfast/fence'
 import {
   pgTransactions,
@@ -144,12 +144,6 @@ describe('options', () => {
       expect(() => postgresStore({ pool: poolOf(), requestTimeoutMs })).toThrow('requestTimeoutMs')
     },
   )
-
-  test('the mode that was removed, with what to use instead', () => {
-    const options = { pool: poolOf(), mode: 'session' }
-    expect(() => postgresStore(options)).toThrow(/session mode.*Leave it out.*lockRow/)
-    expect(() => postgresStore(options)).toThrow(LockUsageError)
-  })
 })
 
 test('labels and reasons may have any characters', async () => {

@@ -150,11 +150,6 @@ test('a client with Sentinels that does not look for failovers is warned of, onc
   expect(warnings).toMatchObject([{ name: 'HoldfastWarning', code: 'HOLDFAST_FAILOVER_DETECTOR' }])
 })
 
-test('the mode that was removed is refused with what to use instead', () => {
-  const options = { client: createClient(), mode: 'simple' } as RedisStoreOptions
-  expect(() => redisStore(options)).toThrow(/simple mode.*Leave it out.*another store/)
-})
-
 test('stores of different prefixes do not know of each other', async () => {
   const server = await startServer()
   const stores = ['hf', 'hf:hf', 'app.locks'].map((prefix) =>

@@ -1,7 +1,7 @@
 /** `holdfast/mysql`: locks in MariaDB or MySQL, through the program's own pool of `mysql2`. */
 import type { Store } from '../../store/contract.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { checkRequestTimeout, refuseMode } from '../sql/options.js'
+import { checkRequestTimeout } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
 import { poolOf, type MysqlCallbackPool, type MysqlPool } from './clients.js'
 import { MysqlDatabase } from './database.js'
@@ -47,7 +47,6 @@ const KEYS: KnownKeys<MysqlStoreOptions> = {
  * @throws LockUsageError for an invalid option.
  */
 export function mysqlStore(options: MysqlStoreOptions): Store {
-  refuseMode(options, 'mysql')
   checkKeys('mysqlStore', options, KEYS, { store: 'mysql' })
   const { pool, prefix = DEFAULT_PREFIX, autoMigrate = false, requestTimeoutMs = 5000 } = options
   checkRequestTimeout(requestTimeoutMs, 'mysql')

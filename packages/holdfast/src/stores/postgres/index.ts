@@ -1,7 +1,7 @@
 /** `holdfast/postgres`: locks in PostgreSQL, through the program's pool of `pg` or `postgres`. */
 import type { Store } from '../../store/contract.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { checkRequestTimeout, refuseMode } from '../sql/options.js'
+import { checkRequestTimeout } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
 import { clientOf } from './clients.js'
 import { PostgresDatabase } from './database.js'
@@ -46,7 +46,6 @@ const KEYS: KnownKeys<PostgresStoreOptions> = {
  * @throws LockUsageError for an invalid option.
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
-  refuseMode(options, 'postgres')
   checkKeys('postgresStore', options, KEYS, { store: 'postgres' })
   const { pool, schema = DEFAULT_SCHEMA, autoMigrate = false, requestTimeoutMs = 5000 } = options
   checkRequestTimeout(requestTimeoutMs, 'postgres')

@@ -9,7 +9,7 @@
 import type { Store } from '../../store/contract.js'
 import { checkKeys } from '../../options/known-keys.js'
 import { STORE_NAME } from './errors.js'
-import { openRedis, refuseMode } from './open.js'
+import { openRedis } from './open.js'
 import { REDIS_KEYS, type RedisStoreOptions } from './options.js'
 
 export type {
@@ -27,7 +27,6 @@ export type { RedisStoreOptions } from './options.js'
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
 export function redisStore(options: RedisStoreOptions): Store {
-  refuseMode(options)
   checkKeys('redisStore', options, REDIS_KEYS, { store: STORE_NAME })
   return openRedis(options)
 }

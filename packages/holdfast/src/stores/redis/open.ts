@@ -33,17 +33,6 @@ import type { ClusterTransport, Transport } from './transports/transport.js'
 const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
-/** @throws LockUsageError for options of a mode that was removed. */
-export function refuseMode(options: unknown): void {
-  const { mode } = (options ?? {}) as { readonly mode?: unknown }
-  // A client instead of the options may have a `mode` of its own.
-  if (mode !== 'simple' && mode !== 'scripts') return
-  throw usage(
-    'the option mode was removed, and simple mode with it. Leave it out: locks need scripts. Where the server bans them, ' +
-      'use another server or another store.',
-  )
-}
-
 /** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
 export function openRedis(options: RedisStoreOptions): RedisStore {
   const settings = settingsOf(options)

@@ -16,20 +16,3 @@ export function checkRequestTimeout(requestTimeoutMs: unknown, store: 'mysql' | 
     { store },
   )
 }
-
-/**
- * Rejects the option `mode`: session mode was removed, and its callers must not silently get
- * another kind of lock.
- * @throws LockUsageError for options with a `mode`.
- */
-export function refuseMode(options: unknown, store: 'mysql' | 'postgres'): void {
-  const { mode } = (options ?? {}) as { readonly mode?: unknown }
-  if (mode === undefined) return
-  throw new LockUsageError(
-    `The option mode of ${store}Store was removed, together with session mode. Leave it out for ` +
-      'locks in tables, which holdfast migrate creates. For a lock that lasts as long as a ' +
-      `transaction, use lockRow${store === 'postgres' ? ' or advisoryLock' : ''} of ` +
-      'holdfast/transaction.',
-    { store },
-  )
-}

@@ -137,17 +137,6 @@ describe('a migration that fails', () => {
 })
 
 describe.each([postgres, mysql])('at $url', ({ url }) => {
-  test('refuses the option mode, with advice', async () => {
-    for (const args of [
-      ['run', 'job', '--store', `${url}?mode=session`, '--', 'true'],
-      ['migrate', '--store', `${url}?mode=session`],
-    ]) {
-      const program = new Box().holdfast(args)
-      expect(await program.code()).toBe(64)
-      expect(program.stderr).toContain('has the option mode, which does not exist. Leave it out.')
-    }
-  })
-
   test.each([[[]], [['--skip-ok']]])(
     'does not take a server that hangs for a busy lock %j',
     async (options) => {
