@@ -1,5 +1,5 @@
 /**
- * Databases that an earlier version migrated: the migration drops the routines of that version, and
+ * Databases whose routines are not those of this version. A migration creates the missing ones, and
  * replaces a routine whose text has changed under its name.
  */
 import { setTimeout as pause } from 'node:timers/promises'
@@ -34,10 +34,7 @@ const KITS = [
     migrate: () => migratePostgres(pgPool),
     routines: `select string_agg(proname, ' ' order by proname) from pg_proc
       where pronamespace = 'holdfast'::regnamespace`,
-    /** As an earlier version left the database. */
-    former: `create function holdfast.turn_1(a jsonb) returns jsonb language sql as 'select a';
-      create function holdfast.held_1(a text, b text, c timestamptz) returns jsonb language sql as 'select null::jsonb';
-      drop function holdfast.apply_batch_v1(jsonb);`,
+    missing: 'drop function holdfast.apply_batch_v1(jsonb);',
     /** Changes the text of a routine under its name. */
     changed: `create or replace function holdfast.inspect_v1(a_request jsonb, a_now timestamptz) returns jsonb
       language plpgsql as $$ begin return '{"holders": [], "waiters": []}'; end $$;`,
@@ -50,9 +47,7 @@ const KITS = [
     migrate: () => migrateMysql(mysqlPool),
     routines: `select group_concat(routine_name order by routine_name separator ' ')
       from information_schema.routines where routine_schema = database()`,
-    former: `create procedure holdfast_turn_1(a int) select a;
-      create procedure holdfast_one_2(a int) select a;
-      drop procedure holdfast_apply_one_v1;`,
+    missing: 'drop procedure holdfast_apply_one_v1;',
     changed: `drop procedure holdfast_inspect_v1;
       delimiter //
       create procedure holdfast_inspect_v1(a_request longtext, a_now bigint, out a_answer longtext)
@@ -70,12 +65,12 @@ async function holds(one: Store): Promise<unknown> {
   return page.locks[0]?.holders.map(({ claimId }) => claimId === claim.id)
 }
 
-describe.each(KITS)('on $name', ({ sql, schema, store, migrate, routines, former, changed }) => {
+describe.each(KITS)('on $name', ({ sql, schema, store, migrate, routines, missing, changed }) => {
   sql(schema)
   const fresh = sql(routines)
 
   test('a store without autoMigrate reports STORE_CONFIG, and holdfast migrate brings it up to date', async () => {
-    sql(former)
+    sql(missing)
     const one = store(false)
     await expect(one.attempt(makeClaim('before'), TRY)).rejects.toMatchObject({
       code: 'STORE_CONFIG',
@@ -88,7 +83,7 @@ describe.each(KITS)('on $name', ({ sql, schema, store, migrate, routines, former
   })
 
   test('a store with autoMigrate brings it up to date', async () => {
-    sql(former)
+    sql(missing)
     const one = store(true)
     await expect(holds(one)).resolves.toEqual([true])
     expect(sql(routines)).toBe(fresh)
@@ -96,7 +91,7 @@ describe.each(KITS)('on $name', ({ sql, schema, store, migrate, routines, former
   })
 
   test('the SQL brings it up to date, and may run again', async () => {
-    sql(former)
+    sql(missing)
     sql(schema)
     sql(schema)
     expect(sql(routines)).toBe(fresh)

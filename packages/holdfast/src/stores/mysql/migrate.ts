@@ -11,7 +11,7 @@ import {
 import { explain, isDenied } from './errors.js'
 import { checkFormat } from './format.js'
 import { lendOutsideTransaction } from './outside-transaction.js'
-import { dropRoutine, factOf, noteRoutine, RETIRED, ROUTINES } from './routines.js'
+import { dropRoutine, factOf, noteRoutine, ROUTINES } from './routines.js'
 import { checkPrefix, DEFAULT_PREFIX, TABLE_STATEMENTS, withPrefix } from './schema.js'
 
 /** Two clients may migrate at the same moment. */
@@ -75,21 +75,19 @@ async function lockOutOthers(connection: MysqlConnection, waitSeconds: number): 
 }
 
 /**
- * Drops the procedures of earlier versions, and replaces those whose text has changed under their
- * name. It drops only what exists, since dropping takes a right that creating does not take. A
- * migration that ends between a drop and its creation is completed by the next one.
+ * Replaces the procedures whose text has changed under their name. It drops only what exists, since
+ * dropping takes a right that creating does not take. A migration that ends between a drop and its
+ * creation is completed by the next one.
  */
 async function migrateRoutines(connection: MysqlConnection, prefix: string): Promise<void> {
   const existing = await existingRoutines(connection, prefix)
   const facts = await readFacts(connection, prefix)
-  const drop = async (name: string): Promise<void> => {
-    if (existing.has(withPrefix(name, prefix))) await run(connection, dropRoutine(name), prefix)
-  }
-  for (const name of RETIRED) await drop(name)
   for (const routine of ROUTINES) {
     const noted = facts.get(factOf(routine))
     const isCurrent = noted === routine.digest
-    if (!isCurrent) await drop(routine.name)
+    const { name } = routine
+    if (!isCurrent && existing.has(withPrefix(name, prefix)))
+      await run(connection, dropRoutine(name), prefix)
     await run(connection, routine.sql, prefix)
     if (!isCurrent) await run(connection, noteRoutine(routine, noted === undefined), prefix)
   }

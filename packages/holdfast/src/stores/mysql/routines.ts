@@ -1,4 +1,4 @@
-/** The stored procedures by name, and those of earlier versions. */
+/** The stored procedures by name. */
 import { createHash } from 'node:crypto'
 import { RULE } from './rule/index.js'
 
@@ -19,18 +19,6 @@ export const ROUTINES: readonly Routine[] = RULE.map((sql) => ({
   sql,
   digest: createHash('sha256').update(sql).digest('hex'),
 }))
-
-/**
- * The procedures of earlier versions, which the migration drops. A process of such a version
- * reports `STORE_CONFIG` then, or migrates again if it may. The tables are the same, so it still
- * excludes the processes of this version.
- */
-export const RETIRED: readonly string[] = [
-  ...['turn_1', 'turn_2', 'one_1', 'one_2', 'plain_1', 'answer_1', 'answer_2'],
-  ...['attempt_1', 'attempt_2', 'renew_1', 'withdraw_1', 'downgrade_1', 'steal_1', 'steal_2'],
-  ...['inspect_1', 'settle_1', 'hold_1', 'pass_1', 'guard_1', 'promote_1', 'purge_1'],
-  ...['ring_1', 'sweep_1', 'names_1'],
-].map((name) => `holdfast_${name}`)
 
 /** Returns the name of the row of `facts` that keeps the digest of a procedure. */
 export function factOf({ name }: Pick<Routine, 'name'>): string {

@@ -1,7 +1,7 @@
 /** The schema as statements, for `autoMigrate`, and as a script for operators. */
 import { LockUsageError } from '../../errors.js'
 import { NOTE_FORMAT } from './format.js'
-import { dropRoutine, factOf, noteRoutine, RETIRED, ROUTINES } from './routines.js'
+import { dropRoutine, factOf, noteRoutine, ROUTINES } from './routines.js'
 import { TABLES } from './tables.js'
 
 export const DEFAULT_PREFIX = 'holdfast_'
@@ -33,7 +33,6 @@ export function mysqlSchema(prefix: string = DEFAULT_PREFIX): string {
   checkPrefix(prefix)
   const statements = [
     ...TABLE_STATEMENTS,
-    ...RETIRED.map(dropRoutine),
     ...ROUTINES.flatMap((routine) => [
       dropRoutine(routine.name),
       routine.sql,

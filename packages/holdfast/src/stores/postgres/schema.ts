@@ -1,7 +1,6 @@
 /** The schema as one SQL text, for `autoMigrate` and for operators. */
 import { LockUsageError } from '../../errors.js'
 import { CHECK_FORMAT, NOTE_FORMAT } from './format.js'
-import { DROP_OLD_FUNCTIONS } from './old-functions.js'
 import { RULE } from './rule/index.js'
 import { TABLES } from './tables.js'
 
@@ -31,7 +30,7 @@ end $prepare$;
 export function postgresSchema(schema: string = DEFAULT_SCHEMA): string {
   const name = quoteSchema(schema)
   const text = `'${schema.replaceAll("'", "''")}'`
-  return (PREPARE + CHECK_FORMAT + TABLES + NOTE_FORMAT + DROP_OLD_FUNCTIONS + RULE)
+  return (PREPARE + CHECK_FORMAT + TABLES + NOTE_FORMAT + RULE)
     .replaceAll('HOLDFAST_TEXT', () => text)
     .replaceAll(/\bholdfast(?=\.|;)/g, () => name)
 }
