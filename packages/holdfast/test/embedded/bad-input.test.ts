@@ -174,7 +174,7 @@ describe('the file', () => {
     await expectRefusal(take(store, makeClaim('a')), 'STORE_FORMAT', /format 99.*Update/)
     expect(readFileSync(file)).toEqual(before)
     const mended = openRaw(file)
-    mended.exec('PRAGMA user_version = 2')
+    mended.exec('PRAGMA user_version = 1')
     mended.close()
     await take(store, makeClaim('a'))
   })

@@ -1,7 +1,4 @@
-/**
- * Several database files in one folder: what a stopped writer blocks, and what becomes of a folder
- * of the first format.
- */
+/** Several database files in one folder, and what a stopped writer blocks. */
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
@@ -73,52 +70,6 @@ describe('a process that is stopped in a transaction', () => {
   })
 })
 
-describe('a folder of the first format', () => {
-  test('is taken over with its leases, its queue and its tokens', async () => {
-    const directory = makeDirectory()
-    const lastToken = await makeFirstFormat(directory)
-    const store = closing(embeddedStore({ directory }))
-    const { locks } = await store.inspect({ prefix: '', limit: 100 })
-    expect(locks.map(({ lock }) => lock).toSorted()).toEqual(LOCKS.toSorted())
-    expect(await store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).toMatchObject({
-      outcome: 'busy',
-    })
-    const { token } = await take(store, makeClaim('idle'))
-    expect(token).toBeGreaterThan(lastToken)
-  })
-
-  test('is refused by a process of that format from then on', async () => {
-    const directory = makeDirectory()
-    await makeFirstFormat(directory)
-    // As such a process has it open, with a statement that it made before.
-    const old = openRaw(join(directory, 'locks.db'))
-    const load = old.prepare('SELECT state FROM locks WHERE name = ?')
-    expect(load.all('a')).toHaveLength(1)
-    await take(closing(embeddedStore({ directory })), makeClaim('other'))
-    expect(() => load.all('a')).toThrow(/no such table/)
-    expect(old.prepare('PRAGMA user_version').all()).toEqual([{ user_version: 2 }])
-    old.close()
-  })
-
-  test('is left as it was by a take-over that failed, and the next one finds all of it', async () => {
-    const directory = makeDirectory()
-    await makeFirstFormat(directory)
-    const busy = openRaw(databaseOf(directory, 'a'))
-    busy.exec('CREATE TABLE strange (x)')
-    await expect(take(closing(embeddedStore({ directory })), makeClaim('other'))).rejects.toThrow(
-      /another program/,
-    )
-    const old = openRaw(join(directory, 'locks.db'))
-    expect(old.prepare('SELECT name FROM locks').all()).toHaveLength(LOCKS.length + 1)
-    old.close()
-    busy.exec('DROP TABLE strange')
-    busy.close()
-    const store = closing(embeddedStore({ directory }))
-    const { locks } = await store.inspect({ prefix: '', limit: 100 })
-    expect(locks.map(({ lock }) => lock).toSorted()).toEqual(LOCKS.toSorted())
-  })
-})
-
 test('a database that is a link is refused, and nothing is made where it points', async () => {
   for (const name of ['locks.db', basename(databaseOf(makeDirectory(), 'job'))]) {
     const directory = makeDirectory()
@@ -144,39 +95,6 @@ test('a folder with another number of files is refused', async () => {
     `keeps its locks in 64 files, and this Holdfast knows ${FILES}`,
   )
 })
-
-/** The locks of a folder of the first format, held and waited for. */
-const LOCKS = ['a', 'b', 'c', 'd', 'e', 'f']
-
-/**
- * Makes the folder as the first format has it: all tables in `locks.db`. Returns the last token of
- * the lock "idle".
- */
-async function makeFirstFormat(directory: string): Promise<bigint> {
-  const made = makeDirectory()
-  const store = closing(embeddedStore({ directory: made }))
-  for (const lock of LOCKS) await take(store, makeClaim(lock))
-  await store.attempt(makeClaim('b'), { enqueue: true, tokens: 1 })
-  const claim = makeClaim('idle')
-  const { token } = await take(store, claim)
-  await store.withdraw(claim)
-  const raw = openRaw(join(directory, 'locks.db'))
-  raw.exec(`
-    PRAGMA journal_mode = wal; PRAGMA application_id = 1752132708; PRAGMA user_version = 1;
-    CREATE TABLE locks (name TEXT PRIMARY KEY, state TEXT NOT NULL, busy INTEGER NOT NULL, touched_ms INTEGER NOT NULL);
-    CREATE INDEX locks_busy ON locks (name) WHERE busy = 1;
-    CREATE TABLE peers (id TEXT PRIMARY KEY, socket TEXT NOT NULL, inode TEXT NOT NULL, pid_namespace TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`)
-  for (const path of databasesIn(made)) {
-    raw.exec(`ATTACH '${path}' AS file`)
-    for (const table of ['locks', 'peers', 'facts']) {
-      raw.exec(`INSERT OR IGNORE INTO main.${table} SELECT * FROM file.${table}`)
-    }
-    raw.exec('DETACH file')
-  }
-  raw.close()
-  return token
-}
 
 /** One lock of each other file. */
 function elsewhere(lock: string): string[] {

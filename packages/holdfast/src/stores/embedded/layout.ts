@@ -2,31 +2,13 @@
  * The layout of the folder, as `locks.db` says it: how many database files keep the locks. It holds
  * no locks itself, so no process writes to it once it is made. A process that stopped in a
  * transaction blocks only one of the other files.
- *
- * The first format kept all locks in `locks.db`. Its `user_version` makes a process of that format
- * refuse the folder. The missing tables end the transactions of such a process. So old and new
- * processes never use different files.
  */
 import { StoreUnavailableError } from '../../errors.js'
-import {
-  FILES,
-  fileIndexOf,
-  databaseFiles,
-  type DatabaseFile,
-  type StateFolder,
-} from './directory.js'
+import { FILES, type StateFolder } from './directory.js'
 import { single, type Database } from './engine.js'
 import { writeFact } from './forgetting.js'
 import type { Machine } from './machine.js'
-import {
-  headerOf,
-  inodeOf,
-  openDatabase,
-  openFile,
-  rollBack,
-  SIGNATURE,
-  VERSION,
-} from './schema.js'
+import { headerOf, inodeOf, openFile, rollBack, SIGNATURE, VERSION } from './schema.js'
 
 export class Layout {
   readonly #folder: StateFolder
@@ -40,8 +22,7 @@ export class Layout {
   }
 
   /**
-   * Makes the layout file where it is missing, and splits a database of the first format. Cheap
-   * when nothing has changed.
+   * Makes the layout file where it is missing. Cheap when nothing has changed.
    * @throws StoreUnavailableError (`STORE_FORMAT`) for a layout that this version does not know;
    * nothing is changed then.
    * @throws SQLite's own error while another process does the same; see `isBusy`.
@@ -67,10 +48,8 @@ export class Layout {
   #make(db: Database): void {
     db.exec('BEGIN IMMEDIATE')
     try {
-      const { version, tables } = headerOf(db)
       // Another process may have made it since the header was read.
-      if (version < VERSION) {
-        if (tables > 0) this.#split(db)
+      if (headerOf(db).version < VERSION) {
         db.exec(`
           ${SIGNATURE}
           CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -84,37 +63,6 @@ export class Layout {
     }
   }
 
-  /**
-   * Moves what the first format knows into the files, leases and queues included. Until the end
-   * commits, no process reads the files. An attempt that was killed half-way starts again from the
-   * beginning.
-   */
-  #split(db: Database): void {
-    const all = (table: string): readonly Row[] =>
-      db.prepare(`SELECT * FROM ${table}`).all() as Row[]
-    const [locks, peers, facts] = [all('locks'), all('peers'), all('facts')]
-    for (const [index, file] of databaseFiles(this.#folder).entries()) {
-      const own = locks.filter(({ name }) => fileIndexOf(String(name)) === index)
-      this.#fill(file, { locks: own, peers, facts })
-    }
-    db.exec('DROP TABLE locks; DROP TABLE peers; DROP TABLE facts')
-  }
-
-  #fill(file: DatabaseFile, tables: Readonly<Record<string, readonly Row[]>>): void {
-    const { db } = openDatabase(file, this.#machine)
-    try {
-      db.exec('BEGIN IMMEDIATE')
-      for (const [table, rows] of Object.entries(tables)) {
-        db.exec(`DELETE FROM ${table}`)
-        for (const row of rows) insert(db, table, row)
-      }
-      db.exec('COMMIT')
-    } finally {
-      // It rolls back what was not committed.
-      db.close()
-    }
-  }
-
   #otherLayout(files: number): StoreUnavailableError {
     return new StoreUnavailableError(
       `${this.#folder.directory} keeps its locks in ${files} files, and this Holdfast knows ${FILES}. ` +
@@ -122,14 +70,4 @@ export class Layout {
       { code: 'STORE_FORMAT', store: 'embedded' },
     )
   }
-}
-
-type Row = Readonly<Record<string, string | number>>
-
-function insert(db: Database, table: string, row: Row): void {
-  const columns = Object.keys(row)
-  const values = columns.map(() => '?').join(', ')
-  db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`).run(
-    ...Object.values(row),
-  )
 }

@@ -63,8 +63,7 @@ export class LockFiles {
   }
 
   async inspectPage(prefix: string, cursor: string, limit: number): Promise<InspectPage> {
-    // A folder that cannot be used is not an empty one, and one of the first format is taken over
-    // before it is read.
+    // A folder that cannot be used is not an empty one.
     await this.ready()
     const files = this.existing()
     const found = await Promise.all(

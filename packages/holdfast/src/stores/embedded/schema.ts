@@ -25,8 +25,8 @@ import type { Machine } from './machine.js'
 
 /** "hold" in ASCII: marks our files among other programs' databases. */
 const APPLICATION_ID = 0x686f6c64
-/** 1: one database, `locks.db`. 2: several, and `locks.db` says how many (`layout.ts`). */
-export const VERSION = 2
+/** The format of the files. */
+export const VERSION = 1
 /** Marks a file as ours, of this format. */
 export const SIGNATURE = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION};`
 /**
