@@ -1,4 +1,4 @@
-/** Locks whose count an older version of the scripts left wrong on the server. */
+/** Locks whose count broken scripts, or a lost key, left wrong on the server. */
 import { redisStore } from 'holdfast/redis'
 import type { Claim, Store } from 'holdfast/store'
 import { expect, test } from 'vitest'

@@ -7,13 +7,12 @@ import { readOwner } from '../../store/owner.js'
 
 /**
  * The format of entries. Fields are added without a new number as long as older versions may ignore
- * them. A version keeps the fields that it does not know. An entry without a number has the first
- * format.
+ * them. A version keeps the fields that it does not know.
  */
 export const ENTRY_FORMAT = 1
 
 export interface EntryData {
-  readonly format?: number
+  readonly format: number
   readonly kind: LockKind
   readonly capacity: number
   /** What it weighs now: a writer that was downgraded weighs 1. */
@@ -79,16 +78,17 @@ export function decodeEntry(text: string): EntryData | undefined {
     return undefined
   }
   const data = value as Partial<EntryData> | null
-  const format = data?.format ?? ENTRY_FORMAT
-  if (format !== ENTRY_FORMAT) {
+  const format = data?.format
+  if (typeof format === 'number' && format !== ENTRY_FORMAT) {
     throw newerFormat('An entry in the queue', {
-      found: `format ${String(format)}`,
+      found: `format ${format}`,
       known: ENTRY_FORMAT,
     })
   }
   const sound =
     typeof data === 'object' &&
     data !== null &&
+    format === ENTRY_FORMAT &&
     typeof data.kind === 'string' &&
     typeof data.capacity === 'number' &&
     typeof data.weight === 'number' &&
