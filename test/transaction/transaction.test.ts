@@ -294,7 +294,7 @@ describe.each(kits)('through $name', (kit) => {
     )
   })
 
-  test.each(['requireStoreRelease', 'whenCallbacksSettled'])(
+  test.each(['coverTransaction', 'requireStoreRelease', 'whenCallbacksSettled'])(
     'refuses a wrapped lease without %s, and releases it',
     async (missing) => {
       const locks = locksOf(kit.client())
@@ -314,7 +314,7 @@ describe.each(kits)('through $name', (kit) => {
       const refused = locks.transaction(wrapped as never, db, insert)
       await expect(refused).rejects.toMatchObject({
         code: 'LOCK_USAGE',
-        message: expect.stringContaining('lacks requireStoreRelease') as string,
+        message: expect.stringContaining(`lacks ${missing}`) as string,
       })
       expect(await count()).toBe(before)
       expect(await (await mutex.tryAcquire())?.release()).toBe('released')

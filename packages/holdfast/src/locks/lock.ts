@@ -6,10 +6,12 @@ import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { noteCaller } from '../lease/hold/note-caller.js'
+import { LOCK_STORE, type InternalLock } from '../lease/internal-lock.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
 import type { AwaitedClaim } from '../lease/runtime/open-waits.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkNoOptions } from '../options/known-keys.js'
+import type { Store } from '../store/contract.js'
 import { runAtLeast } from './at-least.js'
 import { inspectLock, type LockState } from './look-up.js'
 
@@ -60,7 +62,7 @@ export interface Lockable<L extends Lease = Lease> {
 }
 
 /** A lock of one shape. What its leases can do beyond a `Lease` shows in the types of locks. */
-export class BasicLock implements Lockable<HeldLease> {
+export class BasicLock implements Lockable<HeldLease>, InternalLock {
   readonly name: string
   readonly #client: Client
   readonly #template: ClaimTemplate
@@ -73,6 +75,10 @@ export class BasicLock implements Lockable<HeldLease> {
     this.#template = template
     this.#settings = settings
     this.#acquirer = new Acquirer(client, template, settings)
+  }
+
+  get [LOCK_STORE](): Store {
+    return this.#client.runtime.store
   }
 
   /** @internal */

@@ -9,8 +9,8 @@
 import { forOneCaller } from '../async/caller-frames.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
-import { coverTransaction } from '../lease/adopt/covering-leases.js'
 import type { Lease } from '../lease/hold/lease.js'
+import { LOCK_STORE, type InternalLock } from '../lease/internal-lock.js'
 import { ACQUIRE_KEYS, type AcquireOptions } from '../options/lock-options.js'
 import { describe } from '../options/describe.js'
 import { checkKeys } from '../options/known-keys.js'
@@ -30,7 +30,9 @@ import { ENDED_EARLY, withoutCheck } from './open-transaction.js'
  * What a transaction needs of its lease, beyond what users see of it. A wrapper of a lease has to
  * pass it on.
  */
-type Coverable = Pick<HeldLease, 'exclusive' | 'requireStoreRelease' | 'whenCallbacksSettled'>
+type Coverable = Pick<HeldLease, 'exclusive' | (typeof NEEDED)[number]>
+
+const NEEDED = ['coverTransaction', 'requireStoreRelease', 'whenCallbacksSettled'] as const
 
 /** How far a transaction has come. */
 interface Progress {
@@ -52,7 +54,7 @@ export async function transaction<L extends Lease, Tx, T>(
     throw noFunction(`locks.transaction of "${lock.name}"`, work, { lock: lock.name })
   if (options !== undefined) checkKeys('transaction', options, ACQUIRE_KEYS, { lock: lock.name })
   const lease = await coverable(await lock.acquire(options))
-  coverTransaction(lease)
+  lease.coverTransaction()
   const progress: Progress = { working: Promise.resolve(), isCommitting: false }
   try {
     return await runGuarded(guard, lease, db, work, progress)
@@ -153,11 +155,8 @@ function guardFor(
 
 /** @throws LockUsageError for what is no single lock of this store. */
 function checkLock(store: Store, lock: unknown): void {
-  const { name, acquire, client } = (lock ?? {}) as {
-    name?: unknown
-    acquire?: unknown
-    client?: { runtime: { store?: Store } }
-  }
+  const candidate = (lock ?? {}) as Partial<Lockable & InternalLock>
+  const { name, acquire, [LOCK_STORE]: storeOfLock = store } = candidate
   if (typeof acquire !== 'function' || typeof name !== 'string') {
     const what = typeof acquire === 'function' ? 'several locks at once' : describe(lock)
     throw new LockUsageError(
@@ -165,7 +164,8 @@ function checkLock(store: Store, lock: unknown): void {
       { store: store.name },
     )
   }
-  if (client === undefined || client.runtime.store === store) return
+  // A wrapper of a lock need not name its store.
+  if (storeOfLock === store) return
   throw new LockUsageError(
     `"${name}" is a lock of another store. Make it with the locks on which transaction is called.`,
     { store: store.name, lock: name },
@@ -210,11 +210,11 @@ function ended(lease: Lease): LockUsageError {
 async function coverable<L extends Lease>(lease: L): Promise<L & Coverable> {
   try {
     checkExclusive(lease)
-    const { requireStoreRelease, whenCallbacksSettled } = lease as L & Partial<Coverable>
-    if (typeof requireStoreRelease === 'function' && typeof whenCallbacksSettled === 'function')
-      return lease as L & Coverable
+    const whole = lease as L & Coverable
+    const missing = NEEDED.filter((member) => typeof whole[member] !== 'function')
+    if (missing.length === 0) return whole
     throw new LockUsageError(
-      `The lease on "${lease.name}" is a wrapper that lacks requireStoreRelease or whenCallbacksSettled. ` +
+      `The lease on "${lease.name}" is a wrapper that lacks ${missing.join(', ')}. ` +
         'It cannot cover a transaction. Give locks.transaction a lock that createLocks made.',
       { lock: lease.name },
     )

@@ -9,7 +9,6 @@ import { lockMismatch } from '../../store/errors.js'
 import type { Adoption, AdoptResult, Claim, Granted, Store } from '../../store/contract.js'
 import type { ClockTrust } from '../grant/clock-trust.js'
 import { Grant } from '../grant/grant.js'
-import { coversTransaction } from './covering-leases.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'
 import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
@@ -26,6 +25,8 @@ interface Detachable {
   readonly grant: Grant
   readonly token: bigint
   readonly open: boolean
+  /** The lock stays with the transaction: an adopter would work before its commit. */
+  readonly coversTransaction: boolean
   renew(): Promise<void>
   endExported(): void
 }
@@ -36,7 +37,7 @@ export async function exportLease(lease: Detachable, extra: unknown): Promise<st
   const { runtime, renewals } = services
   checkNoOptions('export', extra, { lock: grant.claim.lock })
   assertAdopts(runtime, grant.claim.lock)
-  if (coversTransaction(lease)) throw stays(grant.claim.lock, runtime.store)
+  if (lease.coversTransaction) throw stays(grant.claim.lock, runtime.store)
   // With a whole TTL, and with no renewal in flight, which would find the claim lost.
   await lease.renew()
   renewals.stopRenewing(grant)

@@ -16,6 +16,9 @@ import type { Lease, RenewOptions, WriteLease } from './lease.js'
 const LAST_DATE_MS = 8.64e15
 
 export class HeldLease extends Hold implements WriteLease {
+  /** Whether a transaction runs under it, or did. Only `coverTransaction` adds the field. */
+  declare private isCovering: true | undefined
+
   get remainingMs(): number {
     if (!this.held) return 0
     const { runtime } = this.services
@@ -46,6 +49,15 @@ export class HeldLease extends Hold implements WriteLease {
 
   async export(extra?: unknown): Promise<string> {
     return storeCall(exportLease(this, extra))
+  }
+
+  /** From now on the lease is not exported: an adopter would work before the commit. */
+  coverTransaction(): void {
+    this.isCovering = true
+  }
+
+  get coversTransaction(): boolean {
+    return this.isCovering === true
   }
 
   override assertHeld(extra?: unknown): void {
