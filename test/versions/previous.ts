@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Until there is a release: a commit that has the stored names of today. */
-const BEFORE_RELEASES = 'dddf1f11eef33d614f01d198e687bc766988bfeb'
+/** Until there is a release: a commit that has the stored formats of today. */
+const BEFORE_RELEASES = 'b9f20310b1d0eec22c1853ec9930670722e66d9b'
 
 export interface Previous {
   /** What it was built from. */
