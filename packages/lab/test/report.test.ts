@@ -78,7 +78,6 @@ export const report: LabReport = {
       {
         store: 'redlock',
         pairsPerSecond: 9000,
-        token: true,
         queue: false,
         handOffP50Ms: 1,
         handOffP99Ms: 3,
@@ -120,8 +119,8 @@ test('two timelines on one scale have the length of the longer, and a story keep
   expect(second.spans.at(-1)?.toMs).toBe(2000)
 })
 
-test('the page shows whether a store has a token and a queue', () => {
-  expect(wordsOf(pageOf(report))).toMatch(/\|token\|[^]*\|queue\|[^]*\|redlock\|[ |]*yes[ |]*no\|/)
+test('the page shows whether a store has a queue', () => {
+  expect(wordsOf(pageOf(report))).toMatch(/\|queue\|[^]*\|redlock\|[ |]*no\|/)
 })
 
 test('a kept promise is named as such above its mark', () => {

@@ -70,8 +70,7 @@ function columnsOf({ choose }: Texts): Column<StoreFigures>[] {
     { title: columns.handOff, cell: ({ handOffP50Ms }) => milliseconds(handOffP50Ms), right: true },
     { title: columns.p99, cell: ({ handOffP99Ms }) => milliseconds(handOffP99Ms), right: true },
     { title: columns.failOver, cell: ({ failOverMs }) => milliseconds(failOverMs), right: true },
-    { title: columns.fence, cell: ({ token }) => word(token), optional: 2 },
-    { title: columns.fair, cell: ({ queue }) => word(queue), optional: 3 },
+    { title: columns.fair, cell: ({ queue }) => word(queue), optional: 2 },
     { title: columns.promise, cell: ({ store }) => promises[store] ?? '', optional: 1 },
   ]
 }

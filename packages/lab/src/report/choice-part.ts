@@ -53,9 +53,7 @@ function figuresPart(figures: readonly StoreFigures[], texts: Texts): Html {
     <table>
       <thead>
         <tr>
-          ${[columns.store, columns.fence, columns.fair, columns.promise].map(
-            (title) => html`<th>${title}</th>`,
-          )}
+          ${[columns.store, columns.fair, columns.promise].map((title) => html`<th>${title}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -63,7 +61,6 @@ function figuresPart(figures: readonly StoreFigures[], texts: Texts): Html {
           (row) =>
             html`<tr>
               <td>${row.store}</td>
-              <td data-name="${columns.fence}">${row.token ? yes : no}</td>
               <td data-name="${columns.fair}">${row.queue ? yes : no}</td>
               <td data-name="${columns.promise}">${promises[row.store] ?? ''}</td>
             </tr>`,

@@ -297,7 +297,6 @@ export const en: Texts = {
       handOff: 'hand-off p50',
       p99: 'hand-off p99',
       failOver: 'after a kill -9',
-      fence: 'token',
       fair: 'queue',
       promise: 'when two holders are possible',
     },

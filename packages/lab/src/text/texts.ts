@@ -112,10 +112,7 @@ export interface Texts {
     readonly moreIsBetter: string
     readonly lessIsBetter: string
     readonly columns: Readonly<
-      Record<
-        'store' | 'rate' | 'handOff' | 'p99' | 'failOver' | 'fence' | 'fair' | 'promise',
-        string
-      >
+      Record<'store' | 'rate' | 'handOff' | 'p99' | 'failOver' | 'fair' | 'promise', string>
     >
     readonly promises: Readonly<Record<string, string>>
     readonly yes: string

@@ -265,7 +265,6 @@ export const zh: Texts = {
       handOff: '交接 p50',
       p99: '交接 p99',
       failOver: 'kill -9 之后',
-      fence: 'token',
       fair: '排队',
       promise: '何时可能出现两个持有者',
     },

@@ -26,7 +26,6 @@ const IN_FLIGHT = 64
 /** The speed of free locks, and what the store says of itself. */
 export interface FreeFigures {
   readonly pairsPerSecond: number
-  readonly token: boolean
   readonly queue: boolean
 }
 
@@ -64,8 +63,8 @@ export function measureFree(settings: MeasureSettings): Promise<FreeFigures> {
         }
       }),
     )
-    const { fencing, fair } = locks.store.traits
-    return { pairsPerSecond: (pairs * 1000) / settings.forMs, token: fencing, queue: fair }
+    const { fair } = locks.store.traits
+    return { pairsPerSecond: (pairs * 1000) / settings.forMs, queue: fair }
   })
 }
 
