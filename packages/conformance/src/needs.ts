@@ -4,22 +4,10 @@
  * Such a store must refuse. It must not do something similar.
  */
 import assert from 'node:assert/strict'
-import { CAPACITY_ALL, type Claim, type LockKind, type Store } from 'holdfast/store'
+import type { LockKind } from 'holdfast/store'
 import type { Need } from './case.js'
 import type { Context } from './context.js'
 import { expectError, expectOutcome } from './expect.js'
-
-export const fencing: Need = {
-  name: 'fencing',
-  has: (traits) => traits.fencing,
-  async refused(context) {
-    assert.equal(
-      (await context.take(context.claim())).token,
-      undefined,
-      'a store without fencing has no tokens',
-    )
-  },
-}
 
 export const tokenBlocks: Need = {
   name: 'tokenBlocks',
@@ -60,29 +48,6 @@ function kind(which: LockKind): Need {
           ? locks.semaphore('refused', { permits: 2 }).tryAcquire()
           : locks.readWriteLock('refused').read.tryAcquire(),
       )
-    },
-  }
-}
-
-export const downgrade = verb('downgrade', (store, claim) => store.downgrade(claim))
-export const steal = verb('steal', (store, { lock }) => store.steal(lock, { now: true }))
-export const inspect = verb('inspect', (store, { lock }) => store.inspect({ lock }))
-
-function verb(
-  name: 'downgrade' | 'steal' | 'inspect',
-  ask: (store: Store, claim: Claim) => unknown,
-): Need {
-  return {
-    name,
-    has: (traits) => traits[name],
-    async refused(context) {
-      const claim = context.claim({
-        kind: 'readWriteLock',
-        capacity: CAPACITY_ALL,
-        weight: CAPACITY_ALL,
-      })
-      await expectError('UNSUPPORTED', () => ask(context.store, claim))
-      assert.equal(await context.withdraw(claim), 'absent', 'a refused request left a claim')
     },
   }
 }

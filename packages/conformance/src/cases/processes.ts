@@ -8,7 +8,7 @@ import { checkHistory, holdsOf } from '../check/index.js'
 import type { Context } from '../context.js'
 import type { Subject } from '../subject.js'
 import { afterLastEvents, parseHistory, type HistoryEvent } from '../history/index.js'
-import { inspect, keeps, queue, worker as needsWorker } from '../needs.js'
+import { keeps, queue, worker as needsWorker } from '../needs.js'
 import { WorkerProcess } from '../worker/process.js'
 
 export const processes = new Group('processes', [needsWorker])
@@ -125,7 +125,7 @@ processes.test(
       assert.equal(lease.held, true)
     })
   },
-  { needs: [queue, inspect], alone: true },
+  { needs: [queue], alone: true },
 )
 
 processes.test(

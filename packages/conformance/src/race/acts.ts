@@ -32,9 +32,7 @@ export function actsOf(context: Context, store: Store, who: string): Partial<Act
     renew: act('renew', ({ claim }) => renew(store, claim)),
     note: act('note', ({ claim }) => renew(store, { ...claim, keepsEnd: true })),
     withdraw: act('withdraw', ({ claim }) => store.withdraw(claim)),
-    ...(traits.downgrade && {
-      downgrade: act('downgrade', async ({ claim }) => String(await store.downgrade(claim))),
-    }),
+    downgrade: act('downgrade', async ({ claim }) => String(await store.downgrade(claim))),
     ...(traits.adopt && {
       export: act('export', (scene, label) =>
         pass(context, store, scene, { label, detached: true }),
@@ -43,10 +41,8 @@ export function actsOf(context: Context, store: Store, who: string): Partial<Act
         pass(context, store, scene, { label, detached: false }),
       ),
     }),
-    ...(traits.steal && {
-      steal: theft('steal', false),
-      stealNow: theft('steal now', true),
-    }),
+    steal: theft('steal', false),
+    stealNow: theft('steal now', true),
   }
 }
 

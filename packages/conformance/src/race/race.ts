@@ -151,11 +151,10 @@ async function resultOf(
 ): Promise<Result> {
   const { lock } = claim
   const { store } = context
-  const holders = store.traits.inspect
-    ? ((await answerOf(() => context.inspect(lock)))?.holders ?? []).map(
-        ({ claimId }) => parties.find((party) => party.claim.id === claimId)?.label,
-      )
-    : []
+  const shown = (await answerOf(() => context.inspect(lock)))?.holders ?? []
+  const holders = shown.map(
+    ({ claimId }) => parties.find((party) => party.claim.id === claimId)?.label,
+  )
   const next = { ...claim, id: context.random.id() }
   const options = { enqueue: false, tokens: 1 }
   const third = (await answerOf(() => store.attempt(next, options))).outcome

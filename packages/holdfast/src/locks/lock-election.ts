@@ -12,7 +12,6 @@ import { ElectionCandidate } from './election-candidate.js'
 import { signalOf, type Election, type ElectionEvents, type LeadOptions } from './election.js'
 import type { BasicLock } from './lock.js'
 import { observeLeaders, type Leadership } from './observe.js'
-import { unsupported } from './unsupported.js'
 
 const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']
 
@@ -62,8 +61,6 @@ export class LockElection implements Election {
 
   observe(options: LeadOptions = {}): AsyncIterableIterator<Leadership> {
     const signal = signalOf('observe', this.#client, this.name, options)
-    const { store } = this.#client.runtime
-    if (!store.traits.inspect) throw unsupported(store, 'inspect')
     return observeLeaders(this.#client.runtime, this.name, this.#holders, signal)
   }
 

@@ -11,7 +11,6 @@ import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { checkWhole } from '../options/whole-number.js'
 import type { LockInfo, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
-import { unsupported } from './unsupported.js'
 
 /** Which locks `locks.inspect` shows. */
 export interface InspectOptions {
@@ -40,7 +39,6 @@ function lockWithJson<T extends LockInfo>(info: T): T {
 
 /** Resolves to what the store knows of a lock; undefined when it has no holders and no waiters. */
 export async function findLock(store: Store, lock: string): Promise<LockInfo | undefined> {
-  if (!store.traits.inspect) throw unsupported(store, 'inspect')
   const page = await store.inspect({ lock })
   const [info] = page.locks
   return info && lockWithJson(info)
@@ -53,7 +51,6 @@ export async function inspectLocks(
   options: InspectOptions = {},
 ): Promise<readonly LockInfo[]> {
   const { store } = runtime
-  if (!store.traits.inspect) throw unsupported(store, 'inspect')
   const { prefix, limit } = checkInspect(options)
   assertOpenFor(runtime, 'inspect')
   const found: LockInfo[] = []

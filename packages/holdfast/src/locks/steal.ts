@@ -5,7 +5,6 @@ import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import type { StealOptions, StealResult } from '../store/contract.js'
 import { checkText } from '../store/names.js'
-import { unsupported } from './unsupported.js'
 
 /** The options of `locks.steal`. */
 export interface StealLockOptions {
@@ -29,7 +28,6 @@ export async function steal(
   options: StealLockOptions = {},
 ): Promise<StealResult> {
   const { store } = runtime
-  if (!store.traits.steal) throw unsupported(store, 'steal')
   const how = checkSteal(options)
   runtime.assertOpen(lock)
   const stolen = await store.steal(lock, how)

@@ -9,7 +9,7 @@ export const DEFAULT_POLL_RANGE_MS: Traits['pollRangeMs'] = [50, 250]
 /** What a store can do and promises. The runtime refuses the rest with `UnsupportedLockError`. */
 export interface Traits {
   /** Every grant has a larger token than each earlier grant of that lock. */
-  readonly fencing: boolean
+  readonly fencing: true
   /** A grant can reserve several tokens, for hand-offs inside one process. */
   readonly tokenBlocks: boolean
   /** The kinds of lock that the store grants. */
@@ -20,14 +20,8 @@ export interface Traits {
   readonly wakeUp: 'push' | 'poll'
   /** The clock that ends a lease. */
   readonly expiry: 'process' | 'machine' | 'server' | 'session'
-  /** A writer's lease can become a reader's. */
-  readonly downgrade: boolean
   /** A lease can pass to another process: the store has `adopt`. */
   readonly adopt: boolean
-  /** The store can end the grants of a lock. */
-  readonly steal: boolean
-  /** The store can show holders and waiters. */
-  readonly inspect: boolean
   /**
    * The requests of one client for a lock are decided in the order in which they left, unless a
    * connection broke. An attempt then leaves behind a release that is not answered yet. Default

@@ -14,7 +14,7 @@ import { outcomeOf } from '../support/world.js'
 
 const locks = createLocks(memoryStore())
 
-function storeWith(traits: Partial<Traits>): Store {
+function storeWith(traits: Partial<Record<keyof Traits, unknown>>): Store {
   const store = memoryStore()
   Object.defineProperty(store, 'traits', { value: { ...store.traits, ...traits } })
   return store
@@ -242,15 +242,6 @@ describe('options', () => {
     const few = createLocks(storeWith({ kinds: ['mutex'] }))
     expect(() => few.semaphore('s', { permits: 2 })).toThrow(UnsupportedLockError)
     expect(() => few.readWriteLock('s')).toThrow(UnsupportedLockError)
-  })
-
-  test('a verb that the store has not', async () => {
-    const few = createLocks(storeWith({ downgrade: false, steal: false, inspect: false }))
-    const lease = await few.readWriteLock('s').write.acquire()
-    expect(await outcomeOf(lease.downgrade())).toHaveProperty('error.code', 'UNSUPPORTED')
-    expect(await outcomeOf(few.steal('s'))).toHaveProperty('error.code', 'UNSUPPORTED')
-    expect(await outcomeOf(few.inspect())).toHaveProperty('error.code', 'UNSUPPORTED')
-    expect(lease.held).toBe(true)
   })
 
   test('a note that says who else it is, or of a group that cannot be looked up', async () => {

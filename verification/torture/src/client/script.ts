@@ -6,7 +6,6 @@ import {
   type Belief,
   type Dice,
   type LockName,
-  type Operation,
   type Step,
   type Target,
 } from '@holdfast/workload'
@@ -53,7 +52,7 @@ export function drawStep(dice: Dice, site: Site, processes: number): Step {
   // Long work under most leases would leave few of them.
   const long = drawn.workMs > 300 && dice.chance(0.7)
   const workMs = long ? drawn.workMs / 40 : drawn.workMs
-  const whole = { ...within(drawn, traits), workMs }
+  const whole = { ...drawn, workMs }
   const operation = traits.adopt ? withHeirs(dice, whole, processes) : whole
   return { thinkMs, act: (actor) => actor.perform(operation) }
 }
@@ -103,15 +102,4 @@ function lastingVisit(dice: Dice, site: Site): Step['act'] {
       atLeastMs,
       work: (belief) => actor.workFor(workMs, belief),
     })
-}
-
-/** Leaves out what the store cannot do. */
-function within(operation: Operation, traits: Traits): Operation {
-  const { how, twist, nested } = operation
-  return {
-    ...operation,
-    how: how === 'steal' && !traits.steal ? 'acquire' : how,
-    twist: twist === 'downgrade' && !traits.downgrade ? 'none' : twist,
-    nested: nested && within(nested, traits),
-  }
 }

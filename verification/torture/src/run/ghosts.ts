@@ -41,7 +41,6 @@ export async function findGhosts(
 ): Promise<Ghost[]> {
   const { store, end } = await openStore(name, connection, 0, await loadLibrary(undefined))
   try {
-    if (!store.traits.inspect) return []
     const endMs = performance.now() + PATIENCE_MS
     for (;;) {
       const ghosts = await ghostsIn(store, excused, endMs)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
-import { inspect, queue, semaphore, steal, tokenBlocks } from '../../needs.js'
+import { queue, semaphore, tokenBlocks } from '../../needs.js'
 
 export const administration = new Group('administration')
 
@@ -33,7 +33,7 @@ administration.test(
     await held.release()
     assert.ok('value' in (await context.time.within(waiting, 2000 + context.slackMs, 'the lock')))
   },
-  { needs: [inspect, queue] },
+  { needs: [queue] },
 )
 
 administration.test(
@@ -60,7 +60,7 @@ administration.test(
     await held.release()
     assert.ok('value' in (await context.time.within(waiting, 2000 + context.slackMs, 'the lock')))
   },
-  { needs: [inspect, queue] },
+  { needs: [queue] },
 )
 
 administration.test(
@@ -75,7 +75,7 @@ administration.test(
     await context.soon(last.release())
     assert.equal((await context.soon(gate.inspect())).freePermits, 3)
   },
-  { needs: [inspect, semaphore] },
+  { needs: [semaphore] },
 )
 
 administration.test(
@@ -90,7 +90,6 @@ administration.test(
     await context.soon(locks.close())
     await expectError('LOCKS_CLOSED', () => locks.ping())
   },
-  { needs: [inspect] },
 )
 
 administration.test(
@@ -111,7 +110,7 @@ administration.test(
     await held.release()
     await context.time.within(all, 2000 + context.slackMs, 'the end of all waits')
   },
-  { needs: [inspect, queue, tokenBlocks] },
+  { needs: [queue, tokenBlocks] },
 )
 
 administration.test(
@@ -128,7 +127,6 @@ administration.test(
     assert.equal(lease.held, false)
     assert.equal(await context.soon(lease.release()), 'lost')
   },
-  { needs: [steal] },
 )
 
 administration.test(
@@ -141,7 +139,6 @@ administration.test(
     assert.equal((await context.soon(mutex.acquire(), 'the free lock')).held, true)
     assert.equal(lease.held, false)
   },
-  { needs: [steal] },
 )
 
 administration.test(
@@ -156,7 +153,6 @@ administration.test(
     await context.soon(next, 'the free lock')
     assert.equal((await context.inspect())?.holders[0]?.owner.label, undefined)
   },
-  { needs: [inspect] },
 )
 
 administration.test(

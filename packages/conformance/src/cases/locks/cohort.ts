@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
-import { fencing, inspect, queue } from '../../needs.js'
+import { queue } from '../../needs.js'
 import { type Locks, onLockEvent } from 'holdfast'
 
 export const cohort = new Group('cohort')
@@ -133,30 +133,24 @@ async function comeInBeside(context: Context, crowd: Crowd, other: Locks): Promi
   return overtakes
 }
 
-cohort.test(
-  'each waiter of a client gets its own token, in order',
-  async (context) => {
-    const [one, two] = [await context.locks(), await context.locks()]
-    const held = await context.soon(one.mutex(context.name()).acquire())
-    const tokens: bigint[] = []
-    const waits = Array.from({ length: 40 }, (_, index) =>
-      (index % 2 === 0 ? one : two)
-        .mutex(context.name())
-        .run(({ token }) => void tokens.push(token)),
-    )
-    const all = Promise.all(waits)
-    await context.time.pass(20)
-    await held.release()
-    await context.time.within(all, 5000 + context.slackMs, 'the end of all waits')
-    assert.equal(tokens.length, 40)
-    assert.deepEqual(
-      tokens,
-      [...tokens].sort((a, b) => (a < b ? -1 : 1)),
-    )
-    assert.equal(new Set(tokens).size, 40)
-  },
-  { needs: [fencing] },
-)
+cohort.test('each waiter of a client gets its own token, in order', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  const tokens: bigint[] = []
+  const waits = Array.from({ length: 40 }, (_, index) =>
+    (index % 2 === 0 ? one : two).mutex(context.name()).run(({ token }) => void tokens.push(token)),
+  )
+  const all = Promise.all(waits)
+  await context.time.pass(20)
+  await held.release()
+  await context.time.within(all, 5000 + context.slackMs, 'the end of all waits')
+  assert.equal(tokens.length, 40)
+  assert.deepEqual(
+    tokens,
+    [...tokens].sort((a, b) => (a < b ? -1 : 1)),
+  )
+  assert.equal(new Set(tokens).size, 40)
+})
 
 cohort.test(
   'with fairness fifo no client overtakes another, also through hand-offs',
@@ -186,7 +180,7 @@ cohort.test(
     await context.waiters(0)
     await context.soon((await context.soon(one.mutex(context.name()).acquire())).release())
   },
-  { needs: [queue, inspect] },
+  { needs: [queue] },
 )
 
 cohort.test(

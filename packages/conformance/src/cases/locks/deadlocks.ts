@@ -7,11 +7,11 @@ import { DeadlockError, type Lockable, type Locks, type ReadWriteLock } from 'ho
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { outcomeOf, type Outcome } from '../../expect.js'
-import { inspect, queue, readWriteLock, semaphore } from '../../needs.js'
+import { queue, readWriteLock, semaphore } from '../../needs.js'
 
 export const deadlocks = new Group('deadlocks')
 
-const ACROSS_CLIENTS = [queue, inspect]
+const ACROSS_CLIENTS = [queue]
 
 /** How long after a deadlock has closed one of its waits fails. A busy machine adds its slack. */
 const FOUND_WITHIN_MS = 2000

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import type { Lease, Locks, Random } from 'holdfast'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
-import { adopt, fencing } from '../../needs.js'
+import { adopt } from '../../needs.js'
 
-export const fencedHandles = new Group('fenced handles', [adopt, fencing])
+export const fencedHandles = new Group('fenced handles', [adopt])
 
 const ROUNDS = 6
 

@@ -7,7 +7,7 @@ import { Group } from '../../case.js'
 import { slowAnswers, type Context } from '../../context.js'
 import { expectError } from '../../expect.js'
 import { Gate, planFor, planForFirst, type Fate } from '../../faulty-store.js'
-import { inspect, queue } from '../../needs.js'
+import { queue } from '../../needs.js'
 
 export const ghosts = new Group('ghosts')
 
@@ -177,7 +177,7 @@ ghosts.test(
     const lease = await context.time.within(waiting, 2000 + context.slackMs, 'the lock')
     assert.equal(lease.held, true)
   },
-  { needs: [queue, inspect] },
+  { needs: [queue] },
 )
 
 ghosts.test(
@@ -198,5 +198,5 @@ ghosts.test(
     await context.time.pass(20)
     await assertFree(context)
   },
-  { needs: [queue, inspect] },
+  { needs: [queue] },
 )

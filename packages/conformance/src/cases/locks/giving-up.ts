@@ -4,7 +4,7 @@ import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
 import { Gate, planFor, planForFirst } from '../../faulty-store.js'
-import { inspect, queue } from '../../needs.js'
+import { queue } from '../../needs.js'
 import type { Locks } from 'holdfast'
 
 export const givingUp = new Group('giving up')
@@ -80,7 +80,7 @@ givingUp.test(
     await context.time.within(Promise.all(turns), 2000 + context.slackMs, 'the turns of the others')
     assert.deepEqual(order, ['first', 'second'])
   },
-  { needs: [queue, inspect] },
+  { needs: [queue] },
 )
 
 givingUp.test(
@@ -108,7 +108,7 @@ givingUp.test(
     await context.time.within(Promise.all(turns), 2000 + context.slackMs, 'the turns of the others')
     assert.deepEqual(order, ['first', 'second'])
   },
-  { needs: [queue, inspect] },
+  { needs: [queue] },
 )
 
 givingUp.test(
@@ -141,7 +141,7 @@ givingUp.test(
     assert.deepEqual(order, ['next'])
     assert.equal(await context.inspect(), undefined, 'a claim keeps the lock in the end')
   },
-  { needs: [queue, inspect] },
+  { needs: [queue] },
 )
 
 givingUp.test(

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectError } from '../../expect.js'
-import { inspect } from '../../needs.js'
 
 export const input = new Group('bad input')
 
@@ -44,17 +43,13 @@ input.test('invalid durations are refused', async (context) => {
   assert.equal(store.sent.length, 0)
 })
 
-input.test(
-  'invalid limits of inspect are refused',
-  async (context) => {
-    const { store, locks } = await context.faulty(() => ({}))
-    for (const limit of [0, -1, 1.5, NaN, Infinity, '5' as unknown as number]) {
-      await expectError('LOCK_USAGE', () => locks.inspect({ limit }))
-    }
-    assert.equal(store.sent.length, 0)
-  },
-  { needs: [inspect] },
-)
+input.test('invalid limits of inspect are refused', async (context) => {
+  const { store, locks } = await context.faulty(() => ({}))
+  for (const limit of [0, -1, 1.5, NaN, Infinity, '5' as unknown as number]) {
+    await expectError('LOCK_USAGE', () => locks.inspect({ limit }))
+  }
+  assert.equal(store.sent.length, 0)
+})
 
 input.test("a TTL outside of the store's range is refused", async (context) => {
   const [shortest, longest] = context.subject.traits.ttlRangeMs

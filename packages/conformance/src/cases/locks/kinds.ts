@@ -4,7 +4,7 @@ import type { Semaphore } from 'holdfast'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectError } from '../../expect.js'
-import { downgrade, inspect, queue, readWriteLock, semaphore } from '../../needs.js'
+import { queue, readWriteLock, semaphore } from '../../needs.js'
 
 export const kinds = new Group('kinds')
 
@@ -93,7 +93,7 @@ kinds.test(
     await context.time.within(Promise.all([writing, reading]), 2000 + context.slackMs, 'both turns')
     assert.deepEqual(order, ['writer', 'reader'])
   },
-  { needs: [readWriteLock, queue, inspect] },
+  { needs: [readWriteLock, queue] },
 )
 
 kinds.test(
@@ -112,7 +112,7 @@ kinds.test(
     assert.equal(await context.soon(writer.release()), 'released')
     assert.equal(reader.held, true)
   },
-  { needs: [readWriteLock, downgrade] },
+  { needs: [readWriteLock] },
 )
 
 kinds.test('a multi-lock takes all of its locks or none', async (context) => {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { slowAnswers } from '../../context.js'
 import { expectError } from '../../expect.js'
-import { fencing } from '../../needs.js'
 
 export const lease = new Group('lease')
 
@@ -113,7 +112,6 @@ lease.test(
       await context.soon(held.release())
     }
   },
-  { needs: [fencing] },
 )
 
 lease.test(

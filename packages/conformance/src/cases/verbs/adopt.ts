@@ -10,15 +10,7 @@ import {
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome } from '../../expect.js'
-import {
-  adopt as canAdopt,
-  downgrade,
-  inspect,
-  queue,
-  readWriteLock,
-  semaphore,
-  steal,
-} from '../../needs.js'
+import { adopt as canAdopt, queue, readWriteLock, semaphore } from '../../needs.js'
 
 export const adopt = new Group('adopt', [canAdopt])
 
@@ -172,7 +164,7 @@ adopt.test(
     await context.take(context.claim(READER))
     assert.equal(await context.store.withdraw(detached), 'released')
   },
-  { needs: [readWriteLock, downgrade] },
+  { needs: [readWriteLock] },
 )
 
 adopt.test('a claim without a grant, or with another token, is not adopted', async (context) => {
@@ -223,7 +215,6 @@ adopt.test(
     const result = await passOn(context.store, { from, token, to, detached: false })
     assert.deepEqual(result, { outcome: 'lost', reason: 'stolen' })
   },
-  { needs: [steal] },
 )
 
 adopt.test(
@@ -244,5 +235,5 @@ adopt.test(
     await context.withdraw(to)
     await context.granted(waiter, context.slackMs)
   },
-  { needs: [semaphore, queue, inspect] },
+  { needs: [semaphore, queue] },
 )

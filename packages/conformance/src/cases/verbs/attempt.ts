@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome, tokenOf } from '../../expect.js'
-import { fencing, inspect, leaseExpiry, queue, tokenBlocks } from '../../needs.js'
+import { leaseExpiry, queue, tokenBlocks } from '../../needs.js'
 
 export const attempt = new Group('attempt')
 
@@ -76,7 +76,7 @@ attempt.test(
     for (let times = 0; times < 3; times += 1) await context.queue(waiter)
     assert.equal((await context.inspect())?.waiters.length, 1)
   },
-  { needs: [queue, inspect] },
+  { needs: [queue] },
 )
 
 attempt.test(
@@ -126,7 +126,7 @@ attempt.test(
       `${next.token} is inside the block from ${block.token}`,
     )
   },
-  { needs: [tokenBlocks, fencing] },
+  { needs: [tokenBlocks] },
 )
 
 attempt.test('locks of different names are independent', async (context) => {

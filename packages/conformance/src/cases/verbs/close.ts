@@ -54,14 +54,13 @@ close.test(
     await store.attempt(claim, { enqueue: false, tokens: 1 })
     await store.withdraw(claim)
     await store.close()
-    const { downgrade, steal, inspect: canInspect } = store.traits
     const asked: Record<string, () => unknown> = {
       attempt: () => store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
       renew: () => store.renew([claim]),
       withdraw: () => store.withdraw(claim),
-      ...(downgrade ? { downgrade: () => store.downgrade(claim) } : {}),
-      ...(steal ? { steal: () => store.steal(lock, { now: true }) } : {}),
-      ...(canInspect ? { inspect: () => store.inspect({ lock }) } : {}),
+      downgrade: () => store.downgrade(claim),
+      steal: () => store.steal(lock, { now: true }),
+      inspect: () => store.inspect({ lock }),
     }
     for (const [verb, ask] of Object.entries(asked)) {
       const outcome = await context.soon(outcomeOf(ask))

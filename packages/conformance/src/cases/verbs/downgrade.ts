@@ -2,17 +2,10 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectOutcome } from '../../expect.js'
-import {
-  downgrade as canDowngrade,
-  fencing,
-  inspect,
-  leaseExpiry,
-  queue,
-  readWriteLock,
-} from '../../needs.js'
+import { leaseExpiry, queue, readWriteLock } from '../../needs.js'
 import { CAPACITY_ALL } from 'holdfast/store'
 
-export const downgrade = new Group('downgrade', [readWriteLock, canDowngrade])
+export const downgrade = new Group('downgrade', [readWriteLock])
 
 const READER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1 } as const
 const WRITER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
@@ -116,5 +109,4 @@ downgrade.test(
     const [renewed] = await context.store.renew([{ ...writer, weight: 1 } as typeof writer])
     assert.equal(renewed?.outcome, 'renewed')
   },
-  { needs: [inspect, fencing] },
 )

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { type Owner, UNREADABLE_OWNER } from 'holdfast/store'
 import type { Context } from '../../context.js'
-import { fencing, inspect as canInspect, leaseExpiry, queue, semaphore } from '../../needs.js'
+import { leaseExpiry, queue, semaphore } from '../../needs.js'
 
-export const inspect = new Group('inspect', [canInspect])
+export const inspect = new Group('inspect')
 
 inspect.test(
   'inspect shows the owner, the weight and the times of a holder',
@@ -48,7 +48,6 @@ inspect.test(
     assert.equal(info?.holders[0]?.token, token)
     if (info?.lastToken !== undefined) assert.ok(info.lastToken >= token)
   },
-  { needs: [fencing] },
 )
 
 inspect.test(
@@ -66,7 +65,6 @@ inspect.test(
       await lease.release()
     }
   },
-  { needs: [fencing] },
 )
 
 inspect.test(

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectOutcome } from '../../expect.js'
-import { inspect } from '../../needs.js'
 import { MAX_NAME_BYTES } from 'holdfast/store'
 
 export const names = new Group('names')
@@ -110,17 +109,13 @@ names.test('long names of wide characters are not cut', async (context) => {
   await context.take(context.claim({ lock: `${stem}${wide}🔓` }))
 })
 
-names.test(
-  'inspect returns each name as it was given',
-  async (context) => {
-    for (const part of HOSTILE) {
-      const lock = context.name(part)
-      await context.take(context.claim({ lock }))
-      assert.equal((await context.inspect(lock))?.lock, lock)
-    }
-  },
-  { needs: [inspect] },
-)
+names.test('inspect returns each name as it was given', async (context) => {
+  for (const part of HOSTILE) {
+    const lock = context.name(part)
+    await context.take(context.claim({ lock }))
+    assert.equal((await context.inspect(lock))?.lock, lock)
+  }
+})
 
 names.test(
   'inspect with a prefix returns exactly the names that begin with it',
@@ -138,5 +133,4 @@ names.test(
       )
     }
   },
-  { needs: [inspect] },
 )

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome } from '../../expect.js'
-import { inspect, queue as fair, readWriteLock, semaphore } from '../../needs.js'
+import { queue as fair, readWriteLock, semaphore } from '../../needs.js'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 
 export const queue = new Group('queue', [fair])
@@ -224,17 +224,13 @@ queue.test(
   { needs: [readWriteLock] },
 )
 
-queue.test(
-  'inspect shows the waiters in the order of the queue',
-  async (context) => {
-    const claims = Array.from({ length: 5 }, () => context.claim())
-    await context.take(claims[0] as Claim)
-    for (const claim of claims.slice(1)) await context.queue(claim)
-    const info = await context.inspect()
-    assert.deepEqual(
-      info?.waiters.map(({ claimId }) => claimId),
-      claims.slice(1).map(({ id }) => id),
-    )
-  },
-  { needs: [inspect] },
-)
+queue.test('inspect shows the waiters in the order of the queue', async (context) => {
+  const claims = Array.from({ length: 5 }, () => context.claim())
+  await context.take(claims[0] as Claim)
+  for (const claim of claims.slice(1)) await context.queue(claim)
+  const info = await context.inspect()
+  assert.deepEqual(
+    info?.waiters.map(({ claimId }) => claimId),
+    claims.slice(1).map(({ id }) => id),
+  )
+})

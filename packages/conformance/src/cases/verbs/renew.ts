@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome } from '../../expect.js'
-import { inspect, leaseExpiry } from '../../needs.js'
+import { leaseExpiry } from '../../needs.js'
 
 export const renew = new Group('renew')
 
@@ -150,17 +150,13 @@ renew.test(
   { needs: [leaseExpiry] },
 )
 
-renew.test(
-  'inspect shows the owner of the latest renewal',
-  async (context) => {
-    const claim = context.claim()
-    await context.take(claim)
-    const owner = { ...claim.owner, label: 'changed', localWaiters: 3 }
-    await context.store.renew([{ ...claim, owner }])
-    assert.deepEqual((await context.inspect())?.holders[0]?.owner, owner)
-  },
-  { needs: [inspect] },
-)
+renew.test('inspect shows the owner of the latest renewal', async (context) => {
+  const claim = context.claim()
+  await context.take(claim)
+  const owner = { ...claim.owner, label: 'changed', localWaiters: 3 }
+  await context.store.renew([{ ...claim, owner }])
+  assert.deepEqual((await context.inspect())?.holders[0]?.owner, owner)
+})
 
 renew.test(
   'a renewal that keeps the end shows its owner, notes included, and lengthens nothing',
@@ -182,7 +178,7 @@ renew.test(
     await context.store.renew([{ ...claim, keepsEnd: true }])
     await context.granted(context.claim(), context.shortMs + context.slackMs)
   },
-  { needs: [inspect, leaseExpiry] },
+  { needs: [leaseExpiry] },
 )
 
 renew.test(
@@ -199,18 +195,13 @@ renew.test(
     const [result] = await context.store.renew([claim])
     assert.equal(result?.outcome, 'renewed')
   },
-  { needs: [inspect] },
 )
 
-renew.test(
-  'a renewal that keeps the end of a lost lease finds it lost',
-  async (context) => {
-    const claim = context.claim()
-    await context.take(claim)
-    await context.withdraw(claim)
-    const [result] = await context.store.renew([{ ...claim, keepsEnd: true }])
-    assert.equal(result?.outcome, 'lost')
-    await context.take(context.claim())
-  },
-  { needs: [inspect] },
-)
+renew.test('a renewal that keeps the end of a lost lease finds it lost', async (context) => {
+  const claim = context.claim()
+  await context.take(claim)
+  await context.withdraw(claim)
+  const [result] = await context.store.renew([{ ...claim, keepsEnd: true }])
+  assert.equal(result?.outcome, 'lost')
+  await context.take(context.claim())
+})

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectOutcome } from '../../expect.js'
-import { inspect, leaseExpiry, queue, semaphore, steal as canSteal } from '../../needs.js'
+import { leaseExpiry, queue, semaphore } from '../../needs.js'
 
-export const steal = new Group('steal', [canSteal])
+export const steal = new Group('steal')
 
 const STOLEN = [{ outcome: 'lost', reason: 'stolen' }]
 
@@ -142,17 +142,13 @@ steal.test('stealing one lock leaves other locks unchanged', async (context) => 
   assert.equal(result?.outcome, 'renewed')
 })
 
-steal.test(
-  'inspect shows a stolen lease as stolen until it ends',
-  async (context) => {
-    await context.take(context.claim())
-    await context.store.steal(context.name(), {
-      now: false,
-      reason: 'ops: "stuck" since \u00fcber an hour',
-    })
-    const holder = (await context.inspect())?.holders[0]
-    assert.equal(holder?.stolen, true)
-    assert.equal(holder?.stealReason, 'ops: "stuck" since \u00fcber an hour')
-  },
-  { needs: [inspect] },
-)
+steal.test('inspect shows a stolen lease as stolen until it ends', async (context) => {
+  await context.take(context.claim())
+  await context.store.steal(context.name(), {
+    now: false,
+    reason: 'ops: "stuck" since \u00fcber an hour',
+  })
+  const holder = (await context.inspect())?.holders[0]
+  assert.equal(holder?.stolen, true)
+  assert.equal(holder?.stealReason, 'ops: "stuck" since \u00fcber an hour')
+})

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome, tokenOf } from '../../expect.js'
-import { adopt, fencing, queue, restart, semaphore, steal, tokenBlocks } from '../../needs.js'
+import { adopt, queue, restart, semaphore, tokenBlocks } from '../../needs.js'
 import type { Claim, Store } from 'holdfast/store'
 
-export const tokens = new Group('tokens', [fencing])
+export const tokens = new Group('tokens')
 
 /** Takes and releases the lock. Returns the token. */
 async function passThrough(context: Context, store: Store): Promise<bigint> {
@@ -86,15 +86,11 @@ tokens.test(
   { needs: [restart], alone: true },
 )
 
-tokens.test(
-  'tokens grow when the lock is stolen',
-  async (context) => {
-    const before = tokenOf(await context.take(context.claim()))
-    await context.store.steal(context.name(), { now: true })
-    assertGrowing([before, tokenOf(await context.take(context.claim()))])
-  },
-  { needs: [steal] },
-)
+tokens.test('tokens grow when the lock is stolen', async (context) => {
+  const before = tokenOf(await context.take(context.claim()))
+  await context.store.steal(context.name(), { now: true })
+  assertGrowing([before, tokenOf(await context.take(context.claim()))])
+})
 
 tokens.test(
   'holders at the same time have different tokens',

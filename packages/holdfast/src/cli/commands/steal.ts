@@ -97,13 +97,6 @@ async function stealClaim(locks: Locks, name: string, claimId: string): Promise<
   const { store } = locks
   // `mutex` checks the name.
   const { name: lock } = locks.mutex(name)
-  // Such a store knows the claims of its own process only.
-  if (!store.traits.inspect) {
-    throw new CliError(
-      `The ${store.name} store cannot end the claim of another process. End the process that holds the lock.`,
-      'UNSUPPORTED',
-    )
-  }
   const outcome = await store.withdraw({ lock, id: claimId, ttlMs: REFUSED_MS })
   if (outcome === 'absent') {
     throw notHeld(

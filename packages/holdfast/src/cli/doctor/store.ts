@@ -43,7 +43,6 @@ async function roundTrip(locks: Locks): Promise<Finding[]> {
 function promises({ store }: Locks): Finding {
   const { traits } = store
   const words = [
-    traits.fencing ? 'fencing tokens' : 'no fencing tokens',
     traits.fair ? 'a fair queue' : 'no queue',
     traits.wakeUp === 'push' ? 'wake-ups' : 'polling',
     `expiry by the ${traits.expiry}'s clock`,

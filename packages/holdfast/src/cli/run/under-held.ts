@@ -23,7 +23,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** Waits as `wait` does. In a deadlock one of the waits rejects with a DeadlockError. */
 export async function waitUnderHeld<T>(locks: Locks, env: Env, wait: () => Promise<T>): Promise<T> {
-  const held = locks.store.traits.inspect ? heldAbove(env) : []
+  const held = heldAbove(env)
   if (held.length === 0) return wait()
   const leases = held.map((one) => new LeaseAbove(locks, one))
   const looks = Promise.allSettled(leases.map(async (lease) => lease.look()))

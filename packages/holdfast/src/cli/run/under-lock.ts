@@ -4,7 +4,6 @@
  */
 import { hostname } from 'node:os'
 import { createLocks, type Lease, type Locks } from '../../index.js'
-import { CliError } from '../cli-error.js'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
 import { failureOf } from '../failure.js'
 import { note } from '../output/note.js'
@@ -22,7 +21,7 @@ import type { LockStatus, RunStatus } from './status.js'
 import { keepLock } from './keep-lock.js'
 import { StoreContact } from './store-contact.js'
 import { waitUnderHeld } from './under-held.js'
-import { lookUpIfShown, refuseToWaitForOneself, reportWait } from './waiting.js'
+import { lookUpLock, refuseToWaitForOneself, reportWait } from './waiting.js'
 
 export interface LockContext extends Departure {
   readonly settings: LockSettings
@@ -105,9 +104,7 @@ async function takeLock(
 /** The holders release the lock when their commands have ended; waiters keep their places. */
 async function endHolders(locks: Locks, { name, sharing }: LockSettings): Promise<void> {
   const { store } = locks
-  if (!store.traits.steal)
-    throw new CliError(`The ${store.name} store cannot end a holder for --replace.`, 'UNSUPPORTED')
-  const info = await lookUpIfShown(locks, name)
+  const info = await lookUpLock(locks, name)
   const inUse = info?.kind === 'semaphore' ? info.capacity : undefined
   const asked = sharing.kind === 'permits' ? sharing.permits : undefined
   // The attempt will be refused, and no run would take the place of the holder.

@@ -1,7 +1,7 @@
 /** Reports a busy lock during the wait, and refuses a wait that could never end. */
 import { isatty } from 'node:tty'
 import { isLockError, type Locks } from '../../index.js'
-import type { HolderInfo, LockInfo } from '../../store/index.js'
+import type { LockInfo } from '../../store/index.js'
 import { UsageError } from '../cli-error.js'
 import { heldBy } from '../output/holders.js'
 import { note } from '../output/note.js'
@@ -53,25 +53,12 @@ export async function refuseToWaitForOneself(
     heldAbove(env).flatMap(({ lock, claimId }) => (lock === name ? [claimId] : [])),
   )
   if (ours.size === 0) return
-  const owner = (await holdersOf(locks, name)).find(({ claimId }) => ours.has(claimId))
+  // The store may be another one than that of the run around this one.
+  const holders = (await lookUpLock(locks, name))?.holders
+  const owner = holders?.find(({ claimId }) => ours.has(claimId))
   if (owner === undefined) return
   throw new UsageError(
     `This already runs under "${name}" (claim ${owner.claimId}), and would wait for itself. ` +
       'Run the command directly, or use another lock name.',
   )
-}
-
-/** A store without a list of holders cannot answer; it may be another one than that of the run. */
-async function holdersOf(locks: Locks, name: string): Promise<readonly HolderInfo[]> {
-  return (await lookUpIfShown(locks, name))?.holders ?? []
-}
-
-/** Resolves to undefined for a free lock, and where the store lists no holders. */
-export async function lookUpIfShown(locks: Locks, name: string): Promise<LockInfo | undefined> {
-  try {
-    return await lookUpLock(locks, name)
-  } catch (error) {
-    if (isLockError(error) && error.code === 'UNSUPPORTED') return undefined
-    throw error
-  }
 }

@@ -69,8 +69,8 @@ export class DeadlockDetector {
   /** @param checkMs after which time other clients are asked; Infinity for never */
   constructor(context: DetectorContext, checkMs: number) {
     this.#context = context
-    const { inspect, fair } = context.store.traits
-    this.#checkMs = inspect && fair ? checkMs : Infinity
+    const { fair } = context.store.traits
+    this.#checkMs = fair ? checkMs : Infinity
   }
 
   /** Adds a wait that begins. Returns the function that removes it when it has settled. */

@@ -1,12 +1,11 @@
 /** What a holder asks of its lease: another TTL, time that remains, a downgrade. */
-import { LockUsageError, StoreUnavailableError, UnsupportedLockError } from '../../errors.js'
+import { LockUsageError, StoreUnavailableError } from '../../errors.js'
 import { deadlineFrom, marginMs } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import type { Hold } from './hold.js'
 import type { RenewOptions } from './lease.js'
 import { checkKeys, checkNoOptions, type KnownKeys } from '../../options/known-keys.js'
 import { checkDuration, checkTtl } from '../../options/lock-options.js'
-import type { LockKind, Store } from '../../store/contract.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
@@ -111,7 +110,7 @@ function notEnsured({ store }: Runtime, grant: Grant, ms: number): StoreUnavaila
 
 /**
  * Downgrades the lease of a writer.
- * @throws LockUsageError for a lease that is no writer's; UnsupportedLockError on some stores.
+ * @throws LockUsageError for a lease that is no writer's.
  */
 export async function downgrade(lease: Hold, extra: unknown): Promise<void> {
   const { grant } = lease
@@ -119,7 +118,11 @@ export async function downgrade(lease: Hold, extra: unknown): Promise<void> {
   const { lock, kind } = grant.claim
   checkNoOptions('downgrade', extra, { lock })
   lease.assertNotOver()
-  assertDowngradable(runtime.store, lock, kind)
+  if (kind !== 'readWriteLock') {
+    throw new LockUsageError(`Only a writer's lease can be downgraded; "${lock}" is a ${kind}.`, {
+      lock,
+    })
+  }
   // Before the answer, which may be lost: no other caller of this process may get as a writer what
   // the store holds for a reader.
   grant.weight = 1
@@ -130,17 +133,4 @@ export async function downgrade(lease: Hold, extra: unknown): Promise<void> {
   }
   lease.assertNotOver()
   grant.claim = { ...grant.claim, weight: 1 }
-}
-
-function assertDowngradable({ name, traits }: Store, lock: string, kind: LockKind): void {
-  if (kind !== 'readWriteLock') {
-    throw new LockUsageError(`Only a writer's lease can be downgraded; "${lock}" is a ${kind}.`, {
-      lock,
-    })
-  }
-  if (traits.downgrade) return
-  throw new UnsupportedLockError(`The ${name} store cannot downgrade "${lock}".`, {
-    lock,
-    store: name,
-  })
 }

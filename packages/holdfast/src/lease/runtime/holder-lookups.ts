@@ -29,7 +29,7 @@ export class HolderLookups {
   async of(lock: string): Promise<readonly HolderInfo[]> {
     const open = this.#open.get(lock)
     if (open) return open
-    if (!this.#store.traits.inspect || this.#open.size >= MOST_LOCKS) return []
+    if (this.#open.size >= MOST_LOCKS) return []
     const look = this.#look(lock)
     this.#open.set(lock, look)
     const forget = (): void =>

@@ -59,10 +59,7 @@ const TRAITS: Traits = {
   fair: true,
   wakeUp: 'push',
   expiry: 'process',
-  downgrade: true,
   adopt: false,
-  steal: true,
-  inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
   ttlRangeMs: [1, Number.MAX_SAFE_INTEGER],
 }

@@ -46,10 +46,7 @@ const TRAITS: Traits = {
   fair: false,
   wakeUp: 'poll',
   expiry: 'server',
-  downgrade: true,
   adopt: true,
-  steal: true,
-  inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
   // The requests to the nodes use up less than this.
   ttlRangeMs: [100, LONGEST_TTL_MS],

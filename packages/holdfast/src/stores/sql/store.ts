@@ -37,10 +37,7 @@ const TRAITS: Traits = {
   fair: true,
   wakeUp: 'push',
   expiry: 'server',
-  downgrade: true,
   adopt: true,
-  steal: true,
-  inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
   ttlRangeMs: [1, LONGEST_TTL_MS],
 }
