@@ -208,17 +208,16 @@ export class Actor {
       belief = believe(lease)
       endMs = environment.nowMs() + lease.remainingMs - longerThan(atLeastMs)
       await task.work(belief)
-      belief.isHeld()
       environment.forget(belief)
-      endMs = Math.max(endMs, environment.nowMs())
+      // Now, since the process may be stopped at the end, and killed then.
+      if (belief.isHeld()) belief.release(endMs - environment.nowMs())
     }
     try {
       await environment.call(name, claimed.key, () => lock.run(work, options))
     } finally {
       const leftMs = endMs - environment.nowMs()
+      if (belief?.isOver === false) belief.release(leftMs)
       if (leftMs > 0) await environment.sleep(leftMs)
-      // A process that was stopped wakes later than its lock was promised to stay taken.
-      if (belief?.isOver === false) belief.release(Math.max(0, environment.nowMs() - endMs))
     }
   }
 

@@ -118,12 +118,12 @@ export class Belief {
 
   /**
    * The holder gives the lease back.
-   * @param trustedAgoMs how long ago it trusted the lease for the last time; default: until now
+   * @param trustedForMs how long it trusts the lock to stay taken yet, if that is not over
    */
-  release(trustedAgoMs = 0): void {
+  release(trustedForMs = 0): void {
     this.#over = true
-    const agoNs = BigInt(Math.round(trustedAgoMs * 1e6))
-    const until = agoNs === 0n ? {} : { deadline_ns: this.#instruments.nowNs() - agoNs }
+    const forNs = BigInt(Math.round(trustedForMs * 1e6))
+    const until = forNs <= 0n ? {} : { deadline_ns: this.#instruments.nowNs() + forNs }
     this.#note({ f: 'release', type: 'invoke', ...until })
   }
 

@@ -231,12 +231,13 @@ function noteCheck(hold: OpenHold, event: HistoryEvent): void {
 }
 
 /**
- * Ends the hold, unless it has ended. A release may come late: a holder that was stopped says until
- * when it trusted the lease. The event is kept for the piece that is shown.
+ * Ends the hold, unless it has ended before. A release may say until when the holder trusts the
+ * lease: it was stopped in between, or the lock is to stay taken. The event is kept for the piece
+ * that is shown.
  */
 function end(hold: OpenHold, event: HistoryEvent): void {
   const { f, t_ns, deadline_ns = t_ns } = event
-  const endNs = f === 'release' && deadline_ns < t_ns ? deadline_ns : t_ns
-  if (hold.endNs === NEVER) hold.endNs = endNs
+  const endNs = f === 'release' ? deadline_ns : t_ns
+  if (endNs < hold.endNs) hold.endNs = endNs
   follow(hold, event)
 }

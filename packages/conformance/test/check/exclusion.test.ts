@@ -56,6 +56,13 @@ describe('exclusion', () => {
     expect(broken(`${late}\n15 a release invoke`)).toEqual(['exclusion'])
   })
 
+  test('ends when a lock that stays taken is free, or its process is killed', () => {
+    const stays = '1 a acquire ok deadline_ns=20\n2 a release invoke deadline_ns=10'
+    expect(broken(`${stays}\n11 b acquire ok\n12 b release invoke`)).toEqual([])
+    expect(broken(`${stays}\n9 b acquire ok\n12 b release invoke`)).toEqual(['exclusion'])
+    expect(broken(`${stays}\n8 a kill info\n9 b acquire ok\n12 b release invoke`)).toEqual([])
+  })
+
   test('a renewal whose answer comes after a later renewal does not shorten it', () => {
     const renewed =
       '1 a acquire ok deadline_ns=10\n5 a renew ok deadline_ns=20\n6 a renew ok deadline_ns=15'
