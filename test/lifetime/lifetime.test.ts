@@ -188,5 +188,17 @@ for (const { start, kinds, hasClient } of isFull() ? [...EVERY_DAY, ...ONLY_IN_F
       expect(between(steps, 'ended', 'closed')).toBeLessThan(PROMPT_MS)
       expect(exitCode).toBe(0)
     })
+
+    test.runIf(hasClient)('gets an answer after it ended its client under a waiter', async () => {
+      const { exitCode, steps, names } = await live(kind, backing.at, 'client-before-waiter')
+      // The client may be ended before or after the caller has its answer.
+      const [answer, ...others] = names.filter((name) => name !== 'ends' && name !== 'ended')
+      expect(others).toEqual(['closed'])
+      expect(names).toContain('ended')
+      // A Cluster has connections of the store's own, which still wait.
+      expect(['LOCKS_CLOSED', 'granted']).toContain(answer)
+      if (answer !== 'granted') expect(between(steps, 'ends', 'closed')).toBeLessThan(PROMPT_MS)
+      expect(exitCode).toBe(0)
+    })
   })
 }

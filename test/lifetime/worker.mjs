@@ -7,6 +7,7 @@
  *   alive but the clients of the store. Then it prints what is left.
  * - `held`: waits for a lock, holds it, ends the client of the store, and reaches its end.
  * - `client-first`: ends the client of the store first, and then releases and closes.
+ * - `client-before-waiter`: ends the client of the store while a caller waits, then closes.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
@@ -53,8 +54,8 @@ switch (scene) {
     const lease = await waitFor(locks.mutex(name, { renew: false }))
     await locks.mutex(`${name}-renewed`).acquire()
     print('held', { held: lease.held })
+    // With mysql2 this waits while one connection sleeps for waiters.
     const ended = end()
-    // mysql2 settles this only after the locks were closed: one connection sleeps for waiters.
     if (kind !== 'mysql/mysql2') await ended
     break
   }
@@ -78,6 +79,29 @@ switch (scene) {
     print('closed')
     break
   }
+  case 'client-before-waiter': {
+    // By then the store listens for grants.
+    await waitFor(locks.mutex(name, { renew: false }))
+    const waiting = locks.mutex(name).acquire()
+    const code = waiting.then(
+      () => 'granted',
+      (error) => error.code,
+    )
+    // Redlock's nodes show no waiters.
+    while (!kind.startsWith('redlock') && !(await isWaitedFor(name))) await pause(10)
+    print('ends')
+    const ended = end().then(() => print('ended'))
+    print(await code)
+    await ended
+    await locks.close()
+    print('closed')
+    break
+  }
+}
+
+async function isWaitedFor(lock) {
+  const state = await locks.mutex(lock).inspect()
+  return state !== undefined && state.waiters.length > 0
 }
 
 /** What keeps the process alive, besides its output. */

@@ -53,6 +53,11 @@ interface CoreConnection {
   release(): void
   destroy(): void
   readonly stream?: { destroy(): void }
+  /** What waits behind the statement that runs. */
+  readonly _commands?: { toArray(): CoreCommand[] }
+}
+interface CoreCommand {
+  readonly onResult?: () => void
 }
 interface CorePool {
   getConnection(done: Done<[connection: CoreConnection]>): void
@@ -127,11 +132,21 @@ class ThinConnection implements MysqlConnection {
   /**
    * The library only ends its side, and waits for the server's: a sleeping session notices after
    * five seconds, and a silent one never. The socket would keep the process alive as long.
+   *
+   * It also forgets the `end` of a pool that was closed before the locks, if that waits behind the
+   * sleep: that promise would never settle.
    */
   destroy(): void {
+    // oxlint-disable-next-line no-underscore-dangle -- the library shows this in no other way
+    const ends = this.connection._commands?.toArray().filter(isEnd) ?? []
     this.connection.destroy()
     this.connection.stream?.destroy()
+    for (const { onResult } of ends) onResult?.()
   }
+}
+
+function isEnd(command: CoreCommand): boolean {
+  return command.constructor.name === 'Quit'
 }
 
 export function statement(sql: string, values: readonly string[] = []): Statement {

@@ -134,6 +134,8 @@ class PostgresJsClient implements Client {
 
   /** The library opens a connection for this, and opens it again after a loss. */
   async listen(channel: string, events: ListenEvents): Promise<void> {
+    // An instance that has ended refuses this. It would listen, on a connection that never ends.
+    await this.#sql.unsafe('select 1')
     let listens = 0
     const onNotify = (payload: string): void => events.onNotify(payload)
     this.#listening = await this.#sql.listen(channel, onNotify, () => {

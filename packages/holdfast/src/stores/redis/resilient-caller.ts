@@ -213,9 +213,7 @@ export class ResilientCaller {
 
   #giveUp(): void {
     this.#absence = undefined
-    const error = this.#isClientClosed
-      ? clientClosed()
-      : this.#explain(this.#lastError ?? new Error('The connection is closed'))
+    const error = this.#explain(this.#lastError ?? new Error('The connection is closed'))
     this.#down = error
     this.#wasReady = false
     this.#failAll(error)
@@ -223,6 +221,7 @@ export class ResilientCaller {
   }
 
   #explain(error: unknown): LockError {
+    if (this.#isClientClosed) return clientClosed()
     const explained = explain(error)
     return this.#hasBeenReady ? afterSuccess(explained) : explained
   }

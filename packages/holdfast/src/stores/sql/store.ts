@@ -2,6 +2,7 @@
  * The store over a database, as PostgreSQL and MySQL share it. The grant rule runs in the database.
  * The store turns verbs into requests and passes wake-ups to waiters.
  */
+import { isLockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   Adoption,
@@ -81,7 +82,14 @@ export class SqlStore implements Store {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
     const isHeartbeat = this.#watchers.has(claim.id)
     const answer = this.#batches.send(request, isHeartbeat ? undefined : claim.lock)
-    return answer.then((answered) => requests.attemptResult(answered, claim, this.name))
+    return answer.then(
+      (answered) => requests.attemptResult(answered, claim, this.name),
+      (error: unknown) => {
+        // The end of a pool waits for the connection that listens.
+        if (isLockError(error) && error.code === 'LOCKS_CLOSED') this.#unlisten()
+        throw error
+      },
+    )
   }
 
   renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
@@ -188,12 +196,15 @@ export class SqlStore implements Store {
   /** Stops listening later, also after a failed start, which may have left a connection open. */
   #unlistenSoon(): void {
     clearTimeout(this.#unlistenTimer)
-    this.#unlistenTimer = setTimeout(() => {
-      this.#listening = undefined
-      this.#listens = false
-      this.#database.unlisten().catch(() => undefined) // a broken connection is closed as well
-    }, UNLISTEN_AFTER_MS)
+    this.#unlistenTimer = setTimeout(() => this.#unlisten(), UNLISTEN_AFTER_MS)
     this.#unlistenTimer.unref()
+  }
+
+  #unlisten(): void {
+    clearTimeout(this.#unlistenTimer)
+    this.#listening = undefined
+    this.#listens = false
+    this.#database.unlisten().catch(() => undefined) // a broken connection is closed as well
   }
 
   async #describe(names: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
