@@ -32,9 +32,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     name: 'no-margin',
     breaks: 'A margin is taken off the TTL, for clocks that run at different rates',
     // With no margin at all, the moment between two readings puts a lease in doubt.
-    edits: [
-      { file: 'lease/grant/deadline.js', find: 'return ttlMs * 0.01 + 2;', replace: 'return 0.2;' },
-    ],
+    edits: [{ file: 'clock/margin.js', find: 'return ttlMs * 0.01 + 2;', replace: 'return 0.2;' }],
   },
   {
     name: 'grant-from-reply',

@@ -7,7 +7,7 @@
  * clock, and so may a broken virtual machine. After a few doubts in a row the distance becomes part
  * of the arithmetic. A lease then counts as held only while it would last for that much longer.
  */
-import { marginMs } from './deadline.js'
+import { marginMs } from '../../clock/margin.js'
 
 /** Up to this many doubts in a row are taken for sleeps or steps. */
 const DOUBTS_IN_A_ROW = 2

@@ -5,12 +5,8 @@
  * store had certainly not yet started the TTL. It is the time just before the granted or renewed
  * request left.
  */
+import { marginMs } from '../../clock/margin.js'
 import type { Granted } from '../../store/contract.js'
-
-/** What is taken off a TTL for clocks that run at different rates and for timers that fire late. */
-export function marginMs(ttlMs: number): number {
-  return ttlMs * 0.01 + 2
-}
 
 /** How long before the end of a lease the end is announced, since timers fire late. */
 export const ANNOUNCE_EARLY_MS = 2

@@ -10,7 +10,8 @@ import type { LockLostError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, Owner, Renewal, WaitNote } from '../../store/contract.js'
 import type { ClockTrust } from './clock-trust.js'
-import { deadlineFrom, marginMs } from './deadline.js'
+import { marginMs } from '../../clock/margin.js'
+import { deadlineFrom } from './deadline.js'
 import type { LaneMember, RenewalLane } from './renewal-lane.js'
 
 /** What the store answered, and the moment from which it counts. */

@@ -1,6 +1,7 @@
 /** What a holder asks of its lease: another TTL, time that remains, a downgrade. */
 import { LockUsageError, StoreUnavailableError } from '../../errors.js'
-import { deadlineFrom, marginMs } from '../grant/deadline.js'
+import { marginMs } from '../../clock/margin.js'
+import { deadlineFrom } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import type { Hold } from './hold.js'
 import type { RenewOptions } from './lease.js'

@@ -9,6 +9,7 @@
  * Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), with the elapsed time
  * on the monotonic clock, and with tokens (`token-seal.ts`).
  */
+import { marginMs } from '../../clock/margin.js'
 import { settlesWithin } from '../../clock/settles-within.js'
 import { LockUsageError, type LockError } from '../../errors.js'
 import type {
@@ -25,7 +26,6 @@ import { inspectLock } from './inspect.js'
 import { quorumOf, type Panel } from './node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'
 import { isWithdrawn, lossOf, refusalOf, sealFailureOf } from './attempt-outcome.js'
-import { driftMs } from './quorum.js'
 import { countVotes, hasLapsed } from './vote-count.js'
 import { VoteRound, type RoundResult } from './vote-round.js'
 
@@ -195,7 +195,7 @@ export class ClaimVote {
     const { clock, nodes, maxClockDifferenceMs } = this.#panel
     const elapsedMs = clock.monotonicMs() - startMs
     // The nodes seal nothing for a lease that has ended there.
-    const isOver = elapsedMs >= ttlMs - driftMs(ttlMs)
+    const isOver = elapsedMs >= ttlMs - marginMs(ttlMs)
     if (token !== undefined || isOver) return tooLate('passed on', lock, ttlMs, elapsedMs)
     return (
       sealFailureOf(this.#states, { claim, timedOutMs, maxClockDifferenceMs }) ??
@@ -265,7 +265,7 @@ export class ClaimVote {
     const { ttlMs } = this.claim
     const nowMs = this.#panel.clock.monotonicMs()
     const endMs = alreadyGranted ? Math.min(count.endMs, this.#endMs) : count.endMs
-    if (endMs - driftMs(ttlMs) <= nowMs) return undefined
+    if (endMs - marginMs(ttlMs) <= nowMs) return undefined
     // An old vote may be among those that answered now, and prove less than is known: its end is
     // returned, not kept.
     if (!alreadyGranted || !this.#held) this.#endMs = endMs

@@ -6,14 +6,6 @@ export function majorityOf(nodes: number): number {
 }
 
 /**
- * Returns the milliseconds that are subtracted from a TTL, since clocks run at different rates. It
- * is 1% and 2 ms, as in the Redlock algorithm (redis.io, "Distributed Locks with Redis").
- */
-export function driftMs(ttlMs: number): number {
-  return ttlMs * 0.01 + 2
-}
-
-/**
  * Returns the `rank`-th largest number, counted from 1: at least `rank` of them reach it. Undefined
  * when there are fewer.
  */

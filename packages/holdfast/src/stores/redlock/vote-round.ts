@@ -3,12 +3,12 @@
  * voted seal a token. A vote that comes while others seal is sealed as well. An adopter has its
  * votes before: they are only sealed.
  */
+import { marginMs } from '../../clock/margin.js'
 import type { Timer } from '../../clock/clock.js'
 import type { Claim } from '../../store/contract.js'
 import type { NodeVote, NodeVoteState } from './node-vote.js'
 import { quorumOf, type Panel } from './node.js'
 import { isDecided, isOpen, tokensOf } from './attempt-outcome.js'
-import { driftMs } from './quorum.js'
 import { chooseToken } from './choose-token.js'
 import { TokenSeal } from './token-seal.js'
 
@@ -42,7 +42,7 @@ export class VoteRound {
     this.#panel = panel
     this.#heldToken = heldToken
     // After that nothing would be left of the lease.
-    this.#endsMs = panel.clock.monotonicMs() + claim.ttlMs - driftMs(claim.ttlMs)
+    this.#endsMs = panel.clock.monotonicMs() + claim.ttlMs - marginMs(claim.ttlMs)
   }
 
   /** Asks all nodes. Resolves when it is decided, or when the nodes have used up their time. */
