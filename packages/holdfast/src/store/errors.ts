@@ -3,8 +3,8 @@ import { LockUsageError, StoreUnavailableError, type LockErrorDetails } from '..
 import { CAPACITY_ALL } from './claim.js'
 
 /** Returns the error for a request to a store that is closed or closes. */
-export function storeClosed(title: string, store: string): LockUsageError {
-  return new LockUsageError(`The ${title} store was closed. Make a new one.`, {
+export function storeClosed(store: string): LockUsageError {
+  return new LockUsageError(`The ${store} store was closed. Make a new one.`, {
     code: 'LOCKS_CLOSED',
     store,
   })

@@ -1,6 +1,6 @@
 /** What the verbs of a store on a coordination service share. */
 import type { Clock } from '../../clock/clock.js'
-import { LockUsageError } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
 import { EntryReader } from './entry-reader.js'
 import type { ServiceSession, CoordinationService } from './service.js'
 import { LocalHandOffs } from './local-hand-offs.js'
@@ -28,12 +28,7 @@ export class StoreContext<S extends ServiceSession> {
     this.sessions = new Sessions(service, clock, () => this.removing.sweep())
   }
 
-  assertOpen(lock: string): void {
-    if (!this.closed) return
-    throw new LockUsageError(`The ${this.name} store was closed before "${lock}" was asked for.`, {
-      code: 'LOCKS_CLOSED',
-      lock,
-      store: this.name,
-    })
+  assertOpen(): void {
+    if (this.closed) throw storeClosed(this.name)
   }
 }

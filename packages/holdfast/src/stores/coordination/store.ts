@@ -81,7 +81,7 @@ export class CoordinationStore<S extends ServiceSession> implements Store {
   }
 
   async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
-    this.#context.assertOpen(claim.lock)
+    this.#context.assertOpen()
     return this.#attempting.attempt(claim, options)
   }
 
@@ -89,25 +89,24 @@ export class CoordinationStore<S extends ServiceSession> implements Store {
     renewals: readonly Renewal[],
     report?: RenewalListener,
   ): Promise<readonly RenewResult[]> {
-    const [first] = renewals
-    if (first) this.#context.assertOpen(first.lock)
+    this.#context.assertOpen()
     return this.#renewing.renew(renewals, report)
   }
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    this.#context.assertOpen(claim.lock)
+    this.#context.assertOpen()
     return this.#withdrawing.withdraw(claim)
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
-    this.#context.assertOpen(claim.lock)
+    this.#context.assertOpen()
     return this.#administration.downgrade(claim)
   }
 
   async adopt(adoption: Adoption): Promise<AdoptResult> {
-    const { lock } = adoption.to
-    this.#context.assertOpen(lock)
+    this.#context.assertOpen()
     if (this.traits.adopt) return this.#adopting.adopt(adoption)
+    const { lock } = adoption.to
     throw new UnsupportedLockError(`The ${this.name} store cannot adopt "${lock}".`, {
       lock,
       store: this.name,
@@ -119,12 +118,12 @@ export class CoordinationStore<S extends ServiceSession> implements Store {
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
-    this.#context.assertOpen(lock)
+    this.#context.assertOpen()
     return this.#administration.steal(lock, options)
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
-    this.#context.assertOpen('lock' in query ? query.lock : query.prefix)
+    this.#context.assertOpen()
     return this.#administration.inspect(query)
   }
 

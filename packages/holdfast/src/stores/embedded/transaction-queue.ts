@@ -268,7 +268,7 @@ export class TransactionQueue {
 }
 
 function closedError(): LockError {
-  return storeClosed('embedded', 'embedded')
+  return storeClosed('embedded')
 }
 
 /** Withdrawals first, but never before an earlier operation on the same claim. */

@@ -109,7 +109,7 @@ export class WakeUpSocket {
 }
 
 function closedError(): LockError {
-  return storeClosed('embedded', 'embedded')
+  return storeClosed('embedded')
 }
 
 function removeFile(path: string): void {

@@ -5,7 +5,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
-import { LockUsageError } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
 import { Channel, type CallOptions, type Stream, type StreamListener } from './channel.js'
 import { Keys } from './keys.js'
 import type { EtcdOptions } from './options.js'
@@ -193,11 +193,7 @@ export class Connection {
 
   #channel(endpoint: number): Channel {
     const channel = this.#channels[endpoint]
-    if (!channel || this.#closing.signal.aborted)
-      throw new LockUsageError('The etcd store was closed.', {
-        code: 'LOCKS_CLOSED',
-        store: 'etcd',
-      })
+    if (!channel || this.#closing.signal.aborted) throw storeClosed('etcd')
     return channel
   }
 }

@@ -269,5 +269,5 @@ function clientClosed(): LockError {
 }
 
 export function closedError(): LockError {
-  return storeClosed('Redis', STORE_NAME)
+  return storeClosed(STORE_NAME)
 }

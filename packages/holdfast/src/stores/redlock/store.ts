@@ -187,7 +187,7 @@ export class RedlockStore implements Store {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw storeClosed('Redlock', STORE_NAME)
+    if (this.#closed) throw storeClosed(STORE_NAME)
   }
 
   /** From now on only its TTL ends the lease. A node that lost its vote gets no other one. */

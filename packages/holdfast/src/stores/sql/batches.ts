@@ -145,7 +145,6 @@ export class Batches {
   }
 
   #closedError(): LockError {
-    const { name } = this.#database
-    return storeClosed(name, name)
+    return storeClosed(this.#database.name)
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The sessions of a store: those of its leases, and one for reads, steals and refusals.
  */
-import { LockUsageError } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
 import type { Entry, Exactness } from '../coordination/service.js'
 import { isSessionGone } from './failures.js'
 import type { ZooKeeperOptions } from './options.js'
@@ -83,19 +83,12 @@ export class OpenSessions {
 
   /** One that is there only after the store was closed would keep alive what is entered on it. */
   async #open(timeoutMs: number, exactness: Exactness | 'any'): Promise<ZooKeeperSession> {
-    if (this.#closed) throw closed()
+    if (this.#closed) throw storeClosed('zookeeper')
     const session = await ZooKeeperSession.open(this.#options, timeoutMs, exactness)
     if (!this.#closed) return session
     await session.end()
-    throw closed()
+    throw storeClosed('zookeeper')
   }
-}
-
-function closed(): LockUsageError {
-  return new LockUsageError('The ZooKeeper store was closed.', {
-    code: 'LOCKS_CLOSED',
-    store: 'zookeeper',
-  })
 }
 
 export function isOwn(entry: Entry): entry is OwnEntry {
