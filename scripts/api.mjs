@@ -1,7 +1,7 @@
 /**
  * Writes one file of the public API for each entry of the published packages: `npm run api`. With
  * `--check` it writes nothing, and fails when a file differs from the sources. Each public name
- * needs a docstring.
+ * needs a docstring. `holdfast/internal` is no public API, and has no file.
  */
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -32,7 +32,9 @@ process.exitCode = failed > 0 ? 1 : 0
 function entriesOf(/** @type {string} */ folder) {
   const { exports } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
   return Object.entries(exports).flatMap(([entry, { types }]) =>
-    types ? [[entry === '.' ? 'index' : entry.slice(2).replaceAll('/', '-'), types]] : [],
+    types && entry !== './internal'
+      ? [[entry === '.' ? 'index' : entry.slice(2).replaceAll('/', '-'), types]]
+      : [],
   )
 }
 

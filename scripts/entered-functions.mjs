@@ -12,7 +12,7 @@ import { Session } from 'node:inspector/promises'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Redis } from 'ioredis5'
-import { startRedis } from '../verification/servers/dist/redis.js'
+import { startRedis } from '@holdfast/servers/redis'
 
 const args = process.argv.slice(2)
 const isListed = args.includes('--list')

@@ -56,7 +56,7 @@ async function load({ url, kind, ending, first }) {
 }
 
 async function measureAll() {
-  const { startRedis } = await import('../verification/servers/dist/redis.js')
+  const { startRedis } = await import('@holdfast/servers/redis')
   const server = await startRedis()
   const rounds = []
   try {

@@ -1,7 +1,7 @@
 /** Runs every sample of both READMEs, from the installed package. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startRedis } from '../../verification/servers/dist/redis.js'
+import { startRedis } from '@holdfast/servers/redis'
 import { ROOT } from './files.mjs'
 import { report, run } from './run.mjs'
 

@@ -1,8 +1,8 @@
 /** Runs the conformance suite and the command on Bun and Deno, from the packed packages. */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { startPostgres } from '../../verification/servers/dist/postgres.js'
-import { startRedis } from '../../verification/servers/dist/redis.js'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { startRedis } from '@holdfast/servers/redis'
 import { install, runCommand } from './projects.mjs'
 import { report, run } from './run.mjs'
 

@@ -12,7 +12,7 @@ import {
   type Store,
 } from 'holdfast/store'
 import { expect } from 'vitest'
-import * as rule from '../../packages/holdfast/dist/store/grant-rule.js'
+import { grantRule as rule } from 'holdfast/internal'
 import { isFull } from '../support/plan.js'
 
 /** A store whose service reads a clock that the test sets. */

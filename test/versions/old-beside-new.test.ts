@@ -12,7 +12,7 @@ import {
   type HistoryEvent,
 } from '@holdfast/conformance'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { withTimeout } from '../../packages/holdfast/dist/clock/with-timeout.js'
+import { withTimeout } from 'holdfast/internal'
 import { buildPrevious } from './previous.js'
 import { VersionProcess, type Answer, type Contender, type LockRequest } from './process.js'
 import { STORES, type Service, type StoreBeside } from './stores.js'

@@ -1,6 +1,6 @@
-// Bundles the lab with what it takes from the repository: private servers, broken locks, and the
-// command line's options and tables. `holdfast` and the client libraries stay outside. Splitting
-// keeps each client library in a file that is loaded only when it is used.
+// Bundles the lab with what it takes from the repository: private servers and broken locks.
+// `holdfast` and the client libraries stay outside. Splitting keeps each client library in a file
+// that is loaded only when it is used.
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -18,10 +18,6 @@ await build({
   platform: 'node',
   format: 'esm',
   target: 'node20.19',
-  // The command line's parts are CommonJS, and an ES module has no `require`.
-  banner: {
-    js: "import { createRequire as makeRequire } from 'node:module';const require = makeRequire(import.meta.url);",
-  },
   minifySyntax: true,
   minifyWhitespace: true,
   external: ['holdfast', '@photostructure/sqlite', 'ioredis', 'mysql2', 'pg'],

@@ -14,7 +14,7 @@ import {
   textsOf,
 } from '../dist/index.js'
 import { describe, expect, test } from 'vitest'
-import { LAB_OPTIONS } from '../../holdfast/dist/cli/args/lab-options.js'
+import { LAB_OPTIONS } from 'holdfast/internal'
 import { languageFrom } from '../dist/command/options.js'
 import { FAULTS } from '../dist/scenarios/ladder/faults.js'
 

@@ -1,7 +1,8 @@
 /**
  * Defects of stores, one at a time. Most of them were found in published libraries.
  */
-import { pageOf, expireAndPromote, type Breakage, type LockState, type Rule } from './rule-store.js'
+import { grantRule, type LockState } from 'holdfast/internal'
+import { pageOf, type Breakage, type Rule } from './rule-store.js'
 
 type RuleOf<V extends keyof Rule> = (sound: Rule) => Rule[V]
 
@@ -241,7 +242,7 @@ function overtaking(
   may: (state: LockState, weight: number) => boolean,
 ): Rule['attempt'] {
   return (state, claim, options, step) => {
-    expireAndPromote(state, step)
+    grantRule.expireAndPromote(state, step)
     if (!may(state, claim.weight) || state.waiters.has(claim.id)) {
       return sound.attempt(state, claim, options, step)
     }

@@ -10,14 +10,12 @@ import type {
   Traits,
   WakeListener,
 } from 'holdfast/store'
-import * as grantRule from '../../../packages/holdfast/dist/store/grant-rule.js'
+import { grantRule, type LockState, type RuleStep } from 'holdfast/internal'
 
 export type Rule = Pick<
   typeof grantRule,
   'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'describe'
 >
-export type { LockState, RuleStep } from '../../../packages/holdfast/dist/store/grant-rule.js'
-export { expireAndPromote } from '../../../packages/holdfast/dist/store/grant-rule.js'
 
 /** A defect. */
 export interface Breakage {
@@ -30,7 +28,7 @@ export interface Breakage {
   /** Returns the key of a lock. */
   readonly keyOf?: (lock: string) => string
   /** Called after each verb. */
-  readonly afterwards?: (state: grantRule.LockState, step: grantRule.RuleStep) => void
+  readonly afterwards?: (state: LockState, step: RuleStep) => void
   /** Each client counts its own tokens. */
   readonly tokensPerClient?: true
   /** No waiter is woken. */
@@ -46,17 +44,14 @@ export interface Breakage {
 
 export const SOUND: Breakage = { name: 'nothing', caughtBy: '' }
 
-type RunStep = <R>(
-  lock: string,
-  verb: (state: grantRule.LockState, step: grantRule.RuleStep) => R,
-) => R
+type RunStep = <R>(lock: string, verb: (state: LockState, step: RuleStep) => R) => R
 
 /** The service, which all clients share. */
 export class RuleService {
   readonly #clock: Clock
   readonly #breakage: Breakage
   readonly #rule: Rule
-  readonly #locks = new Map<string, grantRule.LockState>()
+  readonly #locks = new Map<string, LockState>()
   readonly #watchers = new Map<string, WakeListener>()
   readonly #traits: Traits
 
@@ -110,7 +105,7 @@ export class RuleService {
   #runStep<R>(
     lock: string,
     own: { lastToken: number },
-    verb: (state: grantRule.LockState, step: grantRule.RuleStep) => R,
+    verb: (state: LockState, step: RuleStep) => R,
   ): R {
     const { keyOf, tokensPerClient, afterwards, silent } = this.#breakage
     const key = keyOf ? keyOf(lock) : lock
@@ -132,7 +127,7 @@ export class RuleService {
     }
   }
 
-  #wake({ promoted }: grantRule.RuleStep): void {
+  #wake({ promoted }: RuleStep): void {
     for (const { id, token, tokens, ttlMs } of promoted) {
       this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
     }

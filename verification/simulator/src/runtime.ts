@@ -8,7 +8,7 @@ import { memoryStore } from 'holdfast/memory'
 import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
-import * as rule from '../../../packages/holdfast/dist/store/grant-rule.js'
+import { grantRule } from 'holdfast/internal'
 
 export interface Runtime {
   readonly createLocks: typeof createLocks
@@ -17,7 +17,7 @@ export interface Runtime {
   readonly redisStore: (options: RedisStoreOptions) => Store
   readonly redlockStore: typeof redlockStore
   /** What the server of a store decides by. */
-  readonly rule: typeof rule
+  readonly rule: typeof grantRule
 }
 
 export const realRuntime: Runtime = {
@@ -26,5 +26,5 @@ export const realRuntime: Runtime = {
   onLockEvent,
   redisStore,
   redlockStore,
-  rule,
+  rule: grantRule,
 }

@@ -14,7 +14,7 @@ import {
   type Visit,
 } from '../index.js'
 import { inLanguage, LabUsageError } from './errors.js'
-import { type Column, UsageError } from './toolkit.js'
+import { type Column, UsageError } from 'holdfast/internal'
 import {
   COSTS,
   HAVE,

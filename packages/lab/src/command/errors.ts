@@ -1,6 +1,6 @@
 /** The errors of the lab, each in the language of the lab. */
 import { fill, textsOf, type Language, type Texts } from '../index.js'
-import { CliError, ConfigError, UsageError } from './toolkit.js'
+import { CliError, ConfigError, UsageError } from 'holdfast/internal'
 
 export type ErrorKey = keyof Texts['errors']
 type Values = Readonly<Record<string, string | number>>

@@ -35,7 +35,7 @@ import {
   parseOptions,
   printJson,
   renderHelp,
-} from './toolkit.js'
+} from 'holdfast/internal'
 
 type Topic = (typeof LAB_TOPICS)[number]
 

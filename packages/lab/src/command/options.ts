@@ -13,7 +13,7 @@ import {
   type ServiceName,
 } from '../index.js'
 import { LabUsageError } from './errors.js'
-import { type LAB_OPTIONS, nearest, type OptionValues, parseDuration } from './toolkit.js'
+import { type LAB_OPTIONS, nearest, type OptionValues, parseDuration } from 'holdfast/internal'
 
 export type LabValues = OptionValues<typeof LAB_OPTIONS>
 

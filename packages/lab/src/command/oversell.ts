@@ -13,7 +13,7 @@ import {
   type Texts,
   type Visit,
 } from '../index.js'
-import type { Column } from './toolkit.js'
+import type { Column } from 'holdfast/internal'
 import type { Screen } from './screen.js'
 
 export async function showOversell(

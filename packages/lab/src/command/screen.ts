@@ -11,7 +11,7 @@ import {
   renderTable,
   widthOf,
   type Column,
-} from './toolkit.js'
+} from 'holdfast/internal'
 
 export class Screen {
   readonly #live = process.stderr.isTTY && process.env['TERM'] !== 'dumb'

@@ -1,7 +1,7 @@
 /** The verbs of a batch, each for one item, decided by the grant rule. */
 import type { Claim, Owner } from 'holdfast/store'
 import { isLockError } from 'holdfast'
-import type { LockState } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { LockState } from 'holdfast/internal'
 import { grantedLine, notYet, stealReasonText } from './answer-lines.js'
 import type { Keyspace } from './keyspace.js'
 import { lockOf } from './peer.js'

@@ -1,5 +1,5 @@
 /** What the scripts of one call can reach, and the grants that they publish at its end. */
-import type { LockState, RuleStep } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { LockState, RuleStep } from 'holdfast/internal'
 import type { Runtime } from '../runtime.js'
 import type { TokenLog } from '../redlock/token-log.js'
 import type { Truth } from '../server/truth.js'

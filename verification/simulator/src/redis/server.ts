@@ -5,7 +5,7 @@
  * tried.
  */
 import { createHash } from 'node:crypto'
-import type { LockState, RuleStep } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { LockState, RuleStep } from 'holdfast/internal'
 import type { Runtime } from '../runtime.js'
 import { Host } from '../server/host.js'
 import type { Access, Customer, Service } from '../server/service.js'

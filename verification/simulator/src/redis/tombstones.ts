@@ -2,7 +2,7 @@
  * The tombstones of claims all of whose attempts were answered. Redis keeps the last of them only,
  * so that a busy lock does not grow. A firm tombstone stays for its TTL.
  */
-import type { LockState } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { LockState } from 'holdfast/internal'
 
 /** As few as a very busy lock has. */
 export const FEW_TOMBSTONES = 2

@@ -1,0 +1,23 @@
+/**
+ * `holdfast/internal`: what this project's own packages and tests use beyond the public entries.
+ * No public API, and no promise: any version may change or remove any of it.
+ */
+/** The grant rule, for the simulator's servers and the tests of rules. */
+export * as grantRule from './store/grant-rule.js'
+export type { LockState, RuleStep } from './store/grant-rule.js'
+export { withTimeout } from './clock/with-timeout.js'
+
+/** The parts of the command line, of which `holdfast lab` is made. */
+export { LAB_ABOUT, LAB_OPTIONS, LAB_TOPICS } from './cli/args/lab-options.js'
+export { parseDuration } from './cli/args/duration.js'
+export { renderHelp } from './cli/args/help.js'
+export { operandsOf } from './cli/args/name.js'
+export { parseOptions, type OptionTable, type OptionValues } from './cli/args/options.js'
+export { nearest } from './options/nearest-word.js'
+export { CliError, ConfigError, UsageError } from './cli/cli-error.js'
+export type { Command } from './cli/commands/command.js'
+export { EXIT } from './cli/exit-codes.js'
+export { fold } from './cli/output/fold.js'
+export { printJson } from './cli/output/json.js'
+export { cutTo, leftOutColumns, renderTable, type Column } from './cli/output/table.js'
+export { paintFor, widthOf } from './cli/output/terminal.js'
