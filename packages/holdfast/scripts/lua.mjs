@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const folder = join(import.meta.dirname, '../src/stores/redis')
+const folder = join(import.meta.dirname, '../src/stores/redis/rule')
 const SCRIPTS = ['apply-batch', 'admin', 'fence-check']
 const CONSTANTS = /^local ([A-Z][A-Z_]*(?:, [A-Z][A-Z_]*)*) = (.+)$/
 const LITERAL = /^(?:\d+|'[^']*')$/
@@ -20,7 +20,7 @@ const modules = SCRIPTS.map((name) => {
   const sha = createHash('sha1').update(source).digest('hex')
   return `export const ${camelCase(name)}: Script = {\n  sha: '${sha}',\n  source: ${JSON.stringify(source)},\n}\n`
 })
-const text = `// Made from scripts/*.lua by packages/holdfast/scripts/lua.mjs. Change those.
+const text = `// Made from rule/*.lua by packages/holdfast/scripts/lua.mjs. Change those.
 export interface Script {
   readonly sha: string
   readonly source: string
@@ -45,7 +45,7 @@ function camelCase(name) {
  * @returns {string[]} lines
  */
 function expand(file) {
-  return readFileSync(join(folder, 'scripts', file), 'utf8')
+  return readFileSync(join(folder, file), 'utf8')
     .split('\n')
     .flatMap((line) => {
       const include = /^\s*-- @include (\S+)$/.exec(line)?.[1]

@@ -48,7 +48,7 @@ const ALONE: readonly Edit[] = [
 
 /** In the two scripts that let a claim in. */
 function script(find: string, replace: string): Edit {
-  return { file: 'stores/redis/scripts.generated.js', find, replace, times: 2 }
+  return { file: 'stores/redis/rule/scripts.generated.js', find, replace, times: 2 }
 }
 
 export const MUTATIONS: readonly TortureMutation[] = [
@@ -93,7 +93,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     breaks: 'A renewal extends only the lease of its own claim',
     edits: [
       {
-        file: 'stores/redis/scripts.generated.js',
+        file: 'stores/redis/rule/scripts.generated.js',
         find: 'if holder and not holder[9] then\\nholder[2] = owner',
         replace:
           'holder = holder or state[13] if holder and not holder[9] then\\nholder[2] = owner',
@@ -233,7 +233,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     breaks: 'The claim that was adopted holds no more, so that a second adopter finds it lost',
     edits: [
       {
-        file: 'stores/redis/scripts.generated.js',
+        file: 'stores/redis/rule/scripts.generated.js',
         find: 'drop_holder(key, state, holder)\\nadd_tombstone(key, state, from, from_ttl_ms, 0, true)\\n',
         replace: '',
       },

@@ -14,7 +14,7 @@ import { explain, isOfState, isUnknownScript, STORE_NAME } from '../stores/redis
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/open.js'
 import { textOf } from '../stores/redis/answers.js'
-import { fenceCheck } from '../stores/redis/scripts.generated.js'
+import { fenceCheck } from '../stores/redis/rule/scripts.generated.js'
 
 /** How long the server may take. The libraries wait forever, or as long as their settings say. */
 const LIMIT_MS = 5000

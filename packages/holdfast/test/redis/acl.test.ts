@@ -10,7 +10,7 @@ import { Redis } from 'ioredis6'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import { SCRIPT_COMMANDS } from '../../dist/stores/redis/acl.js'
-import { admin, applyBatch } from '../../dist/stores/redis/scripts.generated.js'
+import { admin, applyBatch } from '../../dist/stores/redis/rule/scripts.generated.js'
 
 describe('the rule', () => {
   it('allows what the scripts call, and nothing else', () => {

@@ -11,7 +11,7 @@ import { textOf } from './answers.js'
 import type { Deployment } from './deployment.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
-import { admin } from './scripts.generated.js'
+import { admin } from './rule/scripts.generated.js'
 
 export class AdminCalls {
   readonly #deployment: Deployment

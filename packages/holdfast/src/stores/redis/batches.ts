@@ -17,7 +17,7 @@ import { keyOf } from './keys.js'
 import { explain } from './errors.js'
 import type { PublishTo } from './wake-up-inbox.js'
 import type { ReplyListener } from './resilient-caller.js'
-import { applyBatch } from './scripts.generated.js'
+import { applyBatch } from './rule/scripts.generated.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract, `s`: seal. */

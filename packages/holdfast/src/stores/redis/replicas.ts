@@ -10,7 +10,7 @@ import { withTimeout } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import { textOf } from './answers.js'
-import type { Script } from './scripts.generated.js'
+import type { Script } from './rule/scripts.generated.js'
 import type { OwnConnection, ScriptForm, Transport } from './transports/transport.js'
 
 export interface ReplicaSettings {

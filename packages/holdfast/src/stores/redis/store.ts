@@ -45,7 +45,7 @@ import { PendingRenewal, RenewalRound } from './renewal-round.js'
 import type { AdoptedByAnother, SealedRenewal, SealResult } from './redlock-seal.js'
 import { NO_TERMS, TermsEncoder, type EncodedTerms } from './terms-encoder.js'
 import { LateRequests } from './late-requests.js'
-import { applyBatch } from './scripts.generated.js'
+import { applyBatch } from './rule/scripts.generated.js'
 import { WakeUpInbox } from './wake-up-inbox.js'
 
 const TRAITS: Traits = {

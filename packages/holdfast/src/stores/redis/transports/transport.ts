@@ -1,5 +1,5 @@
 /** What the store needs of a client library. */
-import type { Script } from '../scripts.generated.js'
+import type { Script } from '../rule/scripts.generated.js'
 
 export interface StateListener {
   /** Commands get through now. */
