@@ -1,4 +1,4 @@
-/** What scripts answer, in the format of `scripts/apply-batch.lua`. */
+/** What scripts answer, in the format of `rule/apply-batch.lua`. */
 import type { Granted } from 'holdfast/store'
 
 export function grantedLine({

@@ -1,6 +1,6 @@
 /**
  * What the scripts answer, decided by the grant rule. The formats are those of
- * `scripts/apply-batch.lua` and `scripts/admin.lua`.
+ * `rule/apply-batch.lua` and `rule/admin.lua`.
  */
 import type { Claim, HolderInfo, Owner } from 'holdfast/store'
 import { grantedLine, stealReasonText } from './answer-lines.js'
@@ -68,7 +68,7 @@ export function steal(
   return [holders, freeInMs.toFixed(3)]
 }
 
-/** Decides as `scripts/parts/adopt.lua` does. */
+/** Decides as `rule/parts/adopt.lua` does. */
 export function adopt(space: Keyspace, key: string, words: readonly string[]): string {
   const [fromId = '', fromTtlMs, token = '', toId = '', ttlMs, owner = '', detaches] = words
   const { state, step } = space.begin(key)
@@ -99,7 +99,7 @@ export function adopt(space: Keyspace, key: string, words: readonly string[]): s
   return grantedLine(answer)
 }
 
-/** For each key, as `scripts/admin.lua` reports it. */
+/** For each key, as `rule/admin.lua` reports it. */
 export function describe(space: Keyspace, keys: readonly string[]): unknown[] {
   return keys.map((key) => {
     const { state, step } = space.begin(key)

@@ -19,7 +19,7 @@ interface GeneralRow {
   readonly answers: string
 }
 
-/** What may take a fast path: see rule/apply-fast.ts. */
+/** What may take a fast path: see rule/apply-fast.sql. */
 const FAST_VERBS: ReadonlySet<string> = new Set<Request['verb']>(['attempt', 'renew', 'withdraw'])
 
 function isFast({ verb, keepsEnd }: Request): boolean {

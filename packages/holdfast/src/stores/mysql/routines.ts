@@ -1,6 +1,6 @@
 /** The stored procedures by name. */
 import { createHash } from 'node:crypto'
-import { RULE } from './rule/index.js'
+import { routines } from './rule/scripts.generated.js'
 
 export interface Routine {
   /** With the prefix `holdfast_`, which the schema replaces by that of the user. */
@@ -14,8 +14,8 @@ export interface Routine {
   readonly digest: string
 }
 
-export const ROUTINES: readonly Routine[] = RULE.map((sql) => ({
-  name: /^\s*create procedure if not exists (\w+)/.exec(sql)?.[1] ?? '',
+export const ROUTINES: readonly Routine[] = routines.map((sql) => ({
+  name: /^create procedure if not exists (\w+)/.exec(sql)?.[1] ?? '',
   sql,
   digest: createHash('sha256').update(sql).digest('hex'),
 }))

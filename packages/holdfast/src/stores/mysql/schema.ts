@@ -2,7 +2,7 @@
 import { LockUsageError } from '../../errors.js'
 import { NOTE_FORMAT } from './format.js'
 import { dropRoutine, factOf, noteRoutine, ROUTINES } from './routines.js'
-import { TABLES } from './tables.js'
+import { tables } from './rule/scripts.generated.js'
 
 export const DEFAULT_PREFIX = 'holdfast_'
 
@@ -15,11 +15,11 @@ const SET_MODE =
 const RESTORE_MODE = 'set sql_mode = @holdfast_mode'
 
 /** The statements of a migration that come before the procedures. */
-export const TABLE_STATEMENTS: readonly string[] = [SET_MODE, ...TABLES, NOTE_FORMAT]
+export const TABLE_STATEMENTS: readonly string[] = [SET_MODE, ...tables, NOTE_FORMAT]
 
 /** Returns a statement for the tables and procedures with this prefix. */
 export function withPrefix(statement: string, prefix: string): string {
-  return statement.trim().replaceAll(/\bholdfast_/g, prefix)
+  return statement.replaceAll(/\bholdfast_/g, prefix)
 }
 
 /**

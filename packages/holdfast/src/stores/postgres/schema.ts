@@ -1,25 +1,8 @@
 /** The schema as one SQL text, for `autoMigrate` and for operators. */
 import { LockUsageError } from '../../errors.js'
-import { CHECK_FORMAT, NOTE_FORMAT } from './format.js'
-import { RULE } from './rule/index.js'
-import { TABLES } from './tables.js'
+import { schema as SQL } from './rule/scripts.generated.js'
 
 export const DEFAULT_SCHEMA = 'holdfast'
-
-/**
- * Creates the schema only if it is missing, since the user may lack the right to create schemas.
- */
-const PREPARE = /* sql */ `
--- "if not exists" sends a notice for what exists, which some client libraries print.
-select set_config('client_min_messages', 'warning', true);
--- Two clients may migrate at the same moment, and "if not exists" alone does not order them.
-select pg_advisory_xact_lock(5264201764520137);
-do $prepare$ begin
-  if not exists (select from pg_namespace where nspname = HOLDFAST_TEXT) then
-    create schema holdfast;
-  end if;
-end $prepare$;
-`
 
 /**
  * Returns the SQL that creates or updates the schema with its tables and functions. Run it as one
@@ -29,10 +12,7 @@ end $prepare$;
  */
 export function postgresSchema(schema: string = DEFAULT_SCHEMA): string {
   const name = quoteSchema(schema)
-  const text = `'${schema.replaceAll("'", "''")}'`
-  return (PREPARE + CHECK_FORMAT + TABLES + NOTE_FORMAT + RULE)
-    .replaceAll('HOLDFAST_TEXT', () => text)
-    .replaceAll(/\bholdfast(?=\.|;)/g, () => name)
+  return SQL.replaceAll("'holdfast'", `'${schema}'`).replaceAll(/\bholdfast(?=[.;])/g, name)
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What the scripts answer, read. The formats are in the headers of `scripts/apply-batch.lua` and
- * `scripts/admin.lua`.
+ * What the scripts answer, read. The formats are in the headers of `rule/apply-batch.lua` and
+ * `rule/admin.lua`.
  */
 import { lockMismatch } from '../../store/errors.js'
 import type {

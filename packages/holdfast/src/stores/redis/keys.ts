@@ -5,7 +5,7 @@
 
 /**
  * What stands behind the key of a lock's state in the other keys of the lock; see
- * `scripts/parts/lock-state.lua`.
+ * `rule/parts/lock-state.lua`.
  */
 const HELPERS = [':h', ':q', ':w', ':t']
 const SPECIAL = /[{}%]/

@@ -1,7 +1,10 @@
 -- Fast path: grants an idle lock as a whole.
---   head   the value of the lock's key, or false where there is none
---   terms  the terms of the attempt, as JSON; ttl_ms and tokens are among them
--- Returns the answer; nil where the lock is not idle or the claim was withdrawn.
+--
+-- Input   key, id  the lock and the claim
+--         head  the value of the lock's key, or false where there is none
+--         terms  the terms of the attempt, as JSON; ttl_ms and tokens are among them
+-- Output  grant_idle(key, head, id, terms, ttl_ms, tokens)  the answer; nil where the lock is not
+--         idle or the claim was withdrawn
 function grant_idle(key, head, id, terms, ttl_ms, tokens)
   local token, tombs_until, kept_until, counts, ring = token_floor, 0, 0, nil, ''
   if not head then

@@ -1,8 +1,11 @@
 -- Fast path: puts a claim for all of a lock at the end of its queue, behind others of its kind.
---   state    the state of the lock, which another claim holds as a whole
---   terms    the terms of the attempt
---   channel  the channel on which the claim's client listens
--- Returns the answer; nil where the general path has to decide.
+--
+-- Input   key, id  the lock and the claim
+--         state  the state of the lock, which another claim holds as a whole
+--         terms  the terms of the attempt
+--         channel  the channel on which the claim's client listens
+-- Output  queue_up(key, id, state, terms, channel)  the answer; nil where the general path has to
+--         decide
 function queue_up(key, id, state, terms, channel)
   if state[WAITERS] == 0 or now >= state[STUCK_UNTIL] then return nil end
   local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(terms)

@@ -1,6 +1,9 @@
 -- Fast path: frees a lock that the claim holds as a whole since it found it idle.
---   head: what the key of the lock holds
--- Returns the answer; nil where the claim does not hold it so, or its lease has ended.
+--
+-- Input   key, id  the lock and the claim
+--         head  what the key of the lock holds
+-- Output  release_sole(key, head, id)  the answer; nil where the claim does not hold it so, or its
+--         lease has ended
 function release_sole(key, head, id)
   if type(head) ~= 'string' or head:byte() ~= SOLE_ONE then return nil end
   local ring_at = SOLE_LENGTH + #id + 2

@@ -1,8 +1,11 @@
 -- Fast path: passes a lock that the claim holds as a whole to the first waiter. That waiter must
 -- live, and also want all of the lock.
---   ttl_ms  how long the withdrawal has to be remembered
---   state   the state of the lock, which the claim holds as a whole
--- Returns the answer; nil where the general path has to decide.
+--
+-- Input   key, id  the lock and the claim
+--         ttl_ms  how long the withdrawal has to be remembered
+--         state  the state of the lock, which the claim holds as a whole
+-- Output  release_to_next(key, id, ttl_ms, state)  the answer; nil where the general path has to
+--         decide
 function release_to_next(key, id, ttl_ms, state)
   local tomb_ends = now + ttl_ms
   if state[WAITERS] == 0 then return nil end

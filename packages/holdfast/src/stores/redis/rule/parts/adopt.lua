@@ -7,6 +7,13 @@
 --
 -- A request that is sent again, or arrives late, finds the new claim as a holder or withdrawn. So
 -- it grants nothing twice.
+--
+-- Input   key  the lock
+--         from, from_ttl_ms  the claim that holds, and for how long it is refused from then on
+--         token  a token of its grant
+--         to, ttl_ms, owner  the new claim
+--         is_detached  whether the lease keeps its token
+-- Output  adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner, is_detached)  the line
 
 local function has_heir(key, state, from)
   for _, holder in ipairs(all_holders(key, state)) do

@@ -1,3 +1,11 @@
+-- Answers an attempt: a grant, a place in the queue, or a refusal.
+--
+-- Input   key, head  the lock, and what GET found at its key
+--         id  the claim
+--         terms  { kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner }
+--         channel  where the client listens
+-- Output  attempt(key, head, id, terms, channel)  the line of the answer
+
 local function granted(holder, existing)
   return string.format(
     'g %d %.0f %.0f %.3f %.3f',
@@ -32,7 +40,6 @@ local function adopt_kind(state, kind, capacity)
   return string.format('m %s %.0f', state[KIND], state[CAPACITY])
 end
 
--- terms: { kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner }
 local function attempt(key, head, id, terms, channel)
   local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(terms)
   local state = load_state(key, head)

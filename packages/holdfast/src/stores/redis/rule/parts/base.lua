@@ -1,6 +1,10 @@
 -- What every part needs: constants, shorthands and the server's time. The build replaces names in
 -- capitals by their values. A constant would cost each function that uses it a search through all
 -- of them, at each call of the script.
+--
+-- Input   none
+-- Output  the constants; call, try and other shorthands; grants, for publish-grants.lua;
+--         now and token_floor, the server's time in milliseconds and in microseconds
 
 -- The state of a lock. SEQUENCE: the last queue number. SHARING: how many holders share the lock.
 -- HELPERS_UNTIL: until when the helper keys live. SINCE_TRIM: withdrawals since tombstones were

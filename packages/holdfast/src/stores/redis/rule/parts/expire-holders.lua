@@ -1,5 +1,8 @@
 -- Where Redis learns of a dead holder: its claim has not been renewed in time. Any verb on the lock
 -- finds it, since each begins with `expire_and_promote`. promote-waiters.lua drops dead waiters.
+--
+-- Input   key, state  the lock and its state
+-- Output  is_miscounted(state)  expire_holders(key, state)
 
 -- Whether the head's counts contradict each other. The holders' key may be evicted alone, and older
 -- versions counted holders off that they had never counted.

@@ -1,4 +1,7 @@
 -- The verbs in full. Each works on one lock, whose head was read, and returns one line.
+--
+-- Input   as run_verb says below
+-- Output  run_verb(verb, key, head, id, terms)  the line of the answer, or of its error
 
 -- @include parts/redlock-seal.lua
 -- @include parts/attempt.lua

@@ -1,6 +1,12 @@
 -- The grant rule: a claim is granted when its weight and those of the holders fit the capacity and
 -- no claim waits before it. It decides as the rule of the memory store does, step by step, and is
 -- tested against it.
+--
+-- Input   key, state  the lock and its state
+--         claim  the first fields of a holder or waiter
+--         write  a function for the write, write_if_room or write_always
+-- Output  fits(state, weight)  grant(key, state, claim, ttl_ms, write), which returns the holder
+--         expire_and_promote(key, state, asking)  whether the head has changed
 
 -- @include parts/next-token.lua
 -- @include parts/holders.lua

@@ -1,4 +1,8 @@
 -- The holders of a lock: in its head where one holds all of it, else in a hash of their own.
+--
+-- Input   key, state  the lock and its state
+--         holder  the fields of a holder as base.lua numbers them
+-- Output  find_holder, put_holder, drop_holder, all_holders; clear_hash, also for waiters
 
 local function find_holder(key, state, id)
   local sole = state[SOLE]

@@ -19,6 +19,11 @@
 --   other  the array of base.lua, packed
 -- Behind the first two is the ring of the claims that were released last. The general path makes
 -- tombstones of them.
+--
+-- Input   key, head  the lock, and what GET found at its key
+-- Output  load_state(key, head)  the state, as base.lua numbers its fields
+--         save_state(key, state, write)  write_if_room  is_idle  need_until  keep_helpers
+--         ring_emptied  whether load_state made tombstones of the ring
 
 local function foreign(key)
   error('FOREIGN the key ' .. key .. ' holds something that is not the state of a lock', 0)

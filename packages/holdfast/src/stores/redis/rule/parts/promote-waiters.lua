@@ -1,4 +1,9 @@
 -- Where waiters become holders, and dead waiters leave the queue.
+--
+-- Input   key, state  the lock and its state
+--         asking  the claim whose verb this is; it learns of its grant from the answer
+--         at_end  whether the verb ends with this
+-- Output  promote_waiters(key, state, asking, at_end)  whether anything changed
 
 -- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops
 -- the queue. Returns whether anything changed. At the end of a verb a next waiter that cannot fit

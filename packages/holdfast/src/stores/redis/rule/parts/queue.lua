@@ -1,4 +1,8 @@
 -- The queue of a lock: waiters join it, are heard of again, and leave it.
+--
+-- Input   key, state  the lock and its state
+--         waiter  the fields of a waiter as base.lua numbers them
+-- Output  join_queue, hear_again, drop_waiter
 
 local function join_queue(key, state, waiter)
   if state[WAITERS] == 0 then

@@ -2,6 +2,12 @@
 --
 -- A lock's last token here is at least as large as each token that a claim voted with or sealed.
 -- So each server gives each token to one claim only.
+--
+-- Input   key, head  the lock, and what GET found at its key
+--         id  the claim
+--         terms  of seal: { token }
+-- Output  seal(key, head, id, terms)  the line of the answer
+--         raise_token(state, holder, token)
 
 -- The client got this token from a majority of seals. It renews with it, since this server may have
 -- missed the seal, or lost it in a restart.

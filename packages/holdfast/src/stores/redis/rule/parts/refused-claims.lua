@@ -4,6 +4,12 @@
 -- claim whose attempt may still be on its way; it stays until it ends. A common tombstone is of a
 -- claim whose attempts were all answered, so that none can come late. It only repeats an answer,
 -- and the last few of a lock will do.
+--
+-- Input   key, state  the lock and its state
+--         id, ttl_ms  the claim, and for how long it is refused
+--         outcome, firm  what a repeated withdrawal answers, and whether it stays until it ends
+-- Output  add_tombstone, put_tombstones, score_of
+--         tombstone_of(key, id)  outcome, end, firm
 
 -- Returns how many common ones are left.
 local function trim_tombstones(tombs)

@@ -1,5 +1,10 @@
--- terms: { ttl, or 0 to keep the end of the lease, owner, and the token where a majority of servers
--- sealed one }
+-- Extends a grant, or keeps its end and changes only its owner.
+--
+-- Input   key, head  the lock, and what GET found at its key
+--         id  the claim
+--         terms  { ttl, or 0 to keep the end of the lease, owner, and the token where a majority
+--         of servers sealed one }
+-- Output  renew(key, head, id, terms)  the line of the answer
 local function renew(key, head, id, terms)
   local ttl_ms, owner, token = unpack(terms)
   local state = load_state(key, head)

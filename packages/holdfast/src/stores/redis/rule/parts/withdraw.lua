@@ -1,9 +1,15 @@
+-- Takes a claim out of the store, granted or not, and refuses it from then on.
+--
+-- Input   key, head  the lock, and what GET found at its key
+--         id  the claim
+--         terms  of withdraw: { ttl, firm 0|1 }
+-- Output  withdraw(key, head, id, terms)  retract(key, head, id)  the line of the answer
+
 local function outcome_name(outcome)
   if outcome == RELEASED then return 'released' end
   return outcome == LEFT and 'left' or 'absent'
 end
 
--- terms: { ttl, firm 0|1 }
 local function withdraw(key, head, id, terms)
   local ttl_ms, firm = unpack(terms)
   local state = load_state(key, head)

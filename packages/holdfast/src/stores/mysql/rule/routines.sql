@@ -1,0 +1,48 @@
+-- The grant rule of `store/grant-rule.ts` as stored procedures. Clients call `apply_batch_v1` with
+-- a list of requests as JSON. It returns the answers, in one round trip and one transaction. For a
+-- single request they call `apply_one_v1`.
+--
+-- Why it is safe: each procedure first locks the rows of its locks, in the order in which the
+-- client sorted them. Only then does it read anything else. In READ COMMITTED each statement sees
+-- everything that was committed before the statement began. So it sees all that the previous caller
+-- did under the same row lock.
+--
+-- The number in a name is its version. A change of what a procedure means gets the next number, and
+-- so do its callers. So clients of two versions can share the tables during an upgrade. A change
+-- that only mends a procedure keeps the name; the migration replaces it (routines.ts).
+--
+-- The procedures run with the rights of their caller.
+--
+-- A transaction ends with `commit and no chain no release` or `rollback and no chain no release`. A
+-- session may be set to begin the next transaction with each end of one, or to disconnect
+-- (`completion_type`). The level of such a next transaction could not be chosen any more.
+--
+-- Procedures that clients call begin with `set transaction isolation level read committed`. With a
+-- transaction open it fails with error 1568 and changes nothing. A program may have returned a
+-- connection to its pool inside of a transaction, and may still undo that.
+--
+-- Input   the prefix of the names, `holdfast_` here
+-- Output  the procedures; each statement ends with //
+
+-- @include grant-claim.sql
+-- @include try-pass-guard.sql
+-- @include create-guard.sql
+-- @include promote-waiters.sql
+-- @include expire-and-promote.sql
+-- @include attempt.sql
+-- @include renew.sql
+-- @include withdraw.sql
+-- @include downgrade.sql
+-- @include adopt.sql
+-- @include steal.sql
+-- @include inspect.sql
+-- @include notify-clients.sql
+-- @include delete-tombstones.sql
+-- @include keep-waiting.sql
+-- @include apply-in-order.sql
+-- @include apply-fast.sql
+-- @include apply-batch.sql
+-- @include apply-one.sql
+-- @include list-locks.sql
+-- @include find-grants.sql
+-- @include purge-locks.sql

@@ -1,0 +1,42 @@
+-- The schema of the store: its tables, and the functions of the rule. Runs as one transaction, and
+-- may run again at any time.
+--
+-- The grant rule of `store/grant-rule.ts` in PL/pgSQL. Clients call one function, `apply_batch_v1`,
+-- with a list of requests as JSON. It returns a list of answers, in one round trip and one
+-- transaction.
+--
+-- Why it is safe: the function first locks the rows of its locks, in the order of their names. Only
+-- then does it run further statements. In READ COMMITTED each statement sees everything that was
+-- committed before the statement began. So it sees all that the previous caller did under the same
+-- row lock. A single statement that locks the row and adds up the holders is not safe. Its snapshot
+-- is older than its wait for the row, so two contenders would both find the lock free.
+--
+-- The number in a name is its version. A change of what a function means gets the next number, so
+-- clients of two versions can share the tables during an upgrade.
+--
+-- Input   the name of the schema, `holdfast` here
+-- Output  none
+
+-- @include prepare.sql
+-- @include check-format.sql
+-- @include tables.sql
+-- @include note-format.sql
+-- @include expire-and-promote.sql
+-- @include add-tombstone.sql
+-- @include grant-claim.sql
+-- @include end-idle-transaction.sql
+-- @include try-pass-guard.sql
+-- @include create-guard.sql
+-- @include promote-waiters.sql
+-- @include attempt.sql
+-- @include describe-grant.sql
+-- @include renew.sql
+-- @include withdraw.sql
+-- @include downgrade.sql
+-- @include adopt.sql
+-- @include steal.sql
+-- @include inspect.sql
+-- @include apply-fast.sql
+-- @include apply-batch.sql
+-- @include apply-batch-in-own-transaction.sql
+-- @include purge-locks.sql
