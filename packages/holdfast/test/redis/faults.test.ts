@@ -8,7 +8,8 @@ import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
 import { eventually } from '@holdfast/servers/eventually'
-import type { RedisStore } from '../../dist/stores/redis/store.js'
+import { requestsOf } from '../../dist/stores/redis/open.js'
+import { RedisVoter } from '../../dist/stores/redlock/redis-voter.js'
 import {
   after,
   closing,
@@ -183,7 +184,8 @@ for (const library of LIBRARIES) {
     test('a vote is not taken back where that may arrive once more, or the vote itself', async () => {
       const server = await startServer()
       const proxy = await startProxy(server)
-      const store = openThrough(proxy, library) as RedisStore
+      const client = connectTo(`redis://127.0.0.1:${proxy.port}`, library)
+      const store = closing(new RedisVoter(requestsOf({ client, requestTimeoutMs: 1000 })))
       const [vote, late, clear] = [makeClaim('vote'), makeClaim('late'), makeClaim('clear')]
       const inDoubt = { code: 'STORE_UNAVAILABLE', name: 'StoreUnavailableError' }
       await take(store, vote)

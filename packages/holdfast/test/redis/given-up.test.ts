@@ -7,6 +7,7 @@ import type { Claim, RenewResult } from 'holdfast/store'
 import { systemClock, systemRandom } from '../../dist/clock/clock.js'
 import type { Deployment } from '../../dist/stores/redis/deployment.js'
 import type { Verb } from '../../dist/stores/redis/batches.js'
+import { RedisRequests } from '../../dist/stores/redis/requests.js'
 import { RedisStore } from '../../dist/stores/redis/store.js'
 
 const CLAIM: Claim = {
@@ -41,7 +42,7 @@ function makeStore() {
     close: () => undefined,
   } as Partial<Deployment> as Deployment
   const settings = { prefix: 'hf', clock: systemClock, random: systemRandom, replicated: false }
-  const store = new RedisStore(deployment, settings)
+  const store = new RedisStore(new RedisRequests(deployment, settings))
   const sent = async (verb: Verb): Promise<void> => {
     await expect.poll(() => open.has(verb)).toBe(true)
   }

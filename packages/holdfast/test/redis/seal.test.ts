@@ -1,7 +1,7 @@
 /** Seals: the token that a client of several servers chose, as one server takes or refuses it. */
 import { expect, test } from 'vitest'
-import { openRedis } from '../../dist/stores/redis/open.js'
-import type { RedisStore } from '../../dist/stores/redis/store.js'
+import { requestsOf } from '../../dist/stores/redis/open.js'
+import { RedisVoter } from '../../dist/stores/redlock/redis-voter.js'
 import { clockedClient } from './support/clocked.js'
 import { closing, connectTo, makeClaim, startServer, take, TRY } from './support/world.js'
 
@@ -17,12 +17,12 @@ async function openNode() {
   const inner = connectTo(server.url) as Parameters<typeof clockedClient>[0]
   const { client, setTime } = clockedClient(inner)
   await setTime(START_MS)
-  const store = closing(openRedis({ client }))
+  const store = closing(new RedisVoter(requestsOf({ client })))
   const livesMs = async () => Number(await inner.call('PTTL', `hf:{${LOCK}}`))
   return { store, setTime, livesMs }
 }
 
-async function lastTokenOf(store: RedisStore): Promise<bigint | undefined> {
+async function lastTokenOf(store: RedisVoter): Promise<bigint | undefined> {
   return (await store.inspect({ lock: LOCK })).locks[0]?.lastToken
 }
 

@@ -2,14 +2,14 @@
  * Connections to a primary behind Sentinels that break under a call, which the client library sends
  * again by itself.
  */
-import { redisStore } from 'holdfast/redis'
 import type { Claim, Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import { openSentinelClient } from '@holdfast/servers/redis-clients'
 import type { SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { eventually } from '@holdfast/servers/eventually'
-import type { RedisStore } from '../../dist/stores/redis/store.js'
+import { requestsOf } from '../../dist/stores/redis/open.js'
+import { RedisVoter } from '../../dist/stores/redlock/redis-voter.js'
 import {
   after,
   closing,
@@ -27,14 +27,14 @@ async function openThrough(
   proxy: Proxy,
   group: SentinelGroup,
   library: Library,
-): Promise<RedisStore> {
+): Promise<RedisVoter> {
   const { name, sentinelPorts: ports } = group
   const seen = { host: group.host, port: proxy.port }
   const map = { [`${group.host}:${proxy.target}`]: seen }
   const opened = openSentinelClient(library, { name, ports }, { natMap: map, nodeAddressMap: map })
   after(() => opened.end())
   await opened.ready
-  return closing(redisStore({ client: opened.client })) as RedisStore
+  return closing(new RedisVoter(requestsOf({ client: opened.client })))
 }
 
 /** Whether a claim that arrives once more is refused. */

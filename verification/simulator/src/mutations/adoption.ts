@@ -180,8 +180,8 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'An adopted claim is refused for as long as the request that exported it may arrive',
     edits: [
       {
-        file: 'stores/redis/store.js',
-        find: 'this.#lateRequests.add(adoption.from);',
+        file: 'stores/redlock/redis-voter.js',
+        find: 'this.requests.lateRequests.add(adoption.from);',
         replace: '',
       },
     ],

@@ -49,7 +49,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     name: 'redis-release-assumed',
     breaks: 'A withdrawal that failed is not taken for one that was done',
     edits: [
-      inRedis('store.js', 'reject(this.#explain(caught, claim.lock))', "resolve('released')"),
+      inRedis('requests.js', 'reject(this.explain(caught, claim.lock))', "resolve('released')"),
     ],
     store: 'redis',
   },

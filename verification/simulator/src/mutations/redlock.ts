@@ -39,11 +39,11 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     breaks:
       'After a retraction that may have been sent twice, the claim is refused for as long as that may arrive',
     edits: [
-      {
-        file: 'stores/redis/store.js',
-        find: 'this.#lateRequests.add(claim);\n        throw (0, errors_js_1.inDoubt)(claim.lock);',
-        replace: 'throw (0, errors_js_1.inDoubt)(claim.lock);',
-      },
+      inRedlock(
+        'redis-voter.js',
+        'lateRequests.add(claim);\n        throw (0, errors_js_1.inDoubt)(claim.lock);',
+        'throw (0, errors_js_1.inDoubt)(claim.lock);',
+      ),
     ],
     store: 'redlock',
     scenario: 'doubled-retraction',
@@ -52,11 +52,11 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     name: 'redlock-failed-retraction-forgotten',
     breaks: 'After a retraction that failed, the claim is refused for as long as that may arrive',
     edits: [
-      {
-        file: 'stores/redis/store.js',
-        find: 'this.#lateRequests.add(claim);\n            throw error;',
-        replace: 'throw error;',
-      },
+      inRedlock(
+        'redis-voter.js',
+        'lateRequests.add(claim);\n            throw error;',
+        'throw error;',
+      ),
     ],
     store: 'redlock',
     scenario: 'failed-retraction',

@@ -20,7 +20,8 @@ import { STORE_NAME } from './errors.js'
 import { isPrefix, LONGEST_PREFIX } from './keys.js'
 import type { RedisStoreOptions } from './options.js'
 import type { ReplicaSettings } from './replicas.js'
-import { RedisStore, type RedisSettings } from './store.js'
+import { RedisRequests, type RequestSettings } from './requests.js'
+import { RedisStore } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
 import { MovableTransport } from './transports/movable.js'
 import { reconnectOf } from './transports/owned-client.js'
@@ -33,8 +34,21 @@ import type { ClusterTransport, Transport } from './transports/transport.js'
 const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
+interface RedisSettings extends Omit<RequestSettings, 'replicated'> {
+  /** How long an answer may take, in milliseconds. */
+  readonly requestTimeoutMs: number
+}
+
 /** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
 export function openRedis(options: RedisStoreOptions): RedisStore {
+  return new RedisStore(requestsOf(options))
+}
+
+/**
+ * Returns the requests to the server of a client.
+ * @throws LockUsageError when the client is none that is known, or an option makes no sense.
+ */
+export function requestsOf(options: RedisStoreOptions): RedisRequests {
   const settings = settingsOf(options)
   const replicas = replicasOf(options)
   // The call that waits for them ends at requestTimeoutMs, before their answer could count.
@@ -44,7 +58,7 @@ export function openRedis(options: RedisStoreOptions): RedisStore {
         'the beginning of the call that waits for the replicas. Give the replicas less time, or the call more.',
     )
   }
-  return new RedisStore(deploymentOf(options, settings, replicas), {
+  return new RedisRequests(deploymentOf(options, settings, replicas), {
     ...settings,
     replicated: replicas.minReplicas > 0,
   })

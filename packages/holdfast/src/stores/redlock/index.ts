@@ -10,10 +10,11 @@ import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
 import { followsFailovers, type RedisClient } from '../redis/clients.js'
-import { openRedis } from '../redis/open.js'
+import { requestsOf } from '../redis/open.js'
 import { OpenRequests } from './open-requests.js'
 import { PendingWithdrawals } from './pending-withdrawals.js'
 import { STORE_NAME } from './errors.js'
+import { RedisVoter } from './redis-voter.js'
 import { RedlockStore } from './store.js'
 
 export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/clients.js'
@@ -111,7 +112,7 @@ export function redlockStore(options: RedlockStoreOptions): Store {
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
   }
   const nodes = clients.map((client: RedisClient) => {
-    const store = openRedis({ client, ...settings })
+    const store = new RedisVoter(requestsOf({ client, ...settings }))
     const requests = new OpenRequests()
     return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
   })
