@@ -1,12 +1,14 @@
 /*
  * Sets the wall clock of one process apart: every reading of it is moved by an offset that stands in a shared file.
- * The monotonic clock goes on as it is, as when somebody sets the clock of a machine.
+ * The monotonic clock goes on as it is, as when somebody sets the clock of a machine. A wait until a time of the wall
+ * clock ends when that clock says so, unless it is set meanwhile.
  *
  * Loaded by LD_PRELOAD, with HOLDFAST_CLOCK as the path of a file of eight bytes: the offset in nanoseconds.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -55,4 +57,21 @@ time_t time(time_t *result) {
   if (clock_gettime(CLOCK_REALTIME, &now) != 0) return (time_t)-1;
   if (result) *result = now.tv_sec;
   return now.tv_sec;
+}
+
+typedef int (*timed_wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+
+/** Later than any time of the monotonic clock, by which a condition may count as well. */
+#define WALL_S 1000000000
+
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
+  static timed_wait next;
+  // Without a version, the linker finds an older condition of another size.
+  if (!next) next = (timed_wait)dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+  if (!next) next = (timed_wait)dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+  int64_t by = until->tv_sec > WALL_S ? moved(CLOCK_REALTIME) : 0;
+  if (by == 0) return next(condition, mutex, until);
+  int64_t all = (int64_t)until->tv_sec * 1000000000 + until->tv_nsec - by;
+  struct timespec real = {.tv_sec = all / 1000000000, .tv_nsec = all % 1000000000};
+  return next(condition, mutex, &real);
 }
