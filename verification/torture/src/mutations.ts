@@ -74,12 +74,12 @@ export const MUTATIONS: readonly TortureMutation[] = [
     breaks: 'No lock is granted on a connection that the program left inside of a transaction',
     edits: [
       {
-        file: 'stores/postgres/clients.js',
+        file: 'stores/postgres/connection/clients.js',
         find: "if (status === 'T' || status === 'E')",
         replace: 'if (false)',
       },
       {
-        file: 'stores/postgres/clients.js',
+        file: 'stores/postgres/connection/clients.js',
         find: "checked === undefined || status === 'I' ? statement : checked",
         replace: 'statement',
       },
@@ -219,7 +219,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     breaks: 'A connection to a server that was replaced and refuses writes is left',
     edits: [
       {
-        file: 'stores/redis/deployment.js',
+        file: 'stores/redis/connection/deployment.js',
         find: 'transport.leave?.();',
         replace: '',
       },

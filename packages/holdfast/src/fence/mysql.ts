@@ -1,4 +1,4 @@
-import { checkPrefix, DEFAULT_PREFIX } from '../stores/mysql/schema.js'
+import { checkPrefix, DEFAULT_PREFIX } from '../stores/mysql/rule/schema.js'
 
 /**
  * Returns two statements. The first notes the token unless it is stale; MySQL assigns from left to

@@ -1,4 +1,4 @@
-import { DEFAULT_SCHEMA, quoteSchema } from '../stores/postgres/schema.js'
+import { DEFAULT_SCHEMA, quoteSchema } from '../stores/postgres/rule/schema.js'
 
 /** Returns a statement that answers with a row if it noted the token, and with none if stale. */
 export function fenceStatement(schema: string = DEFAULT_SCHEMA): string {

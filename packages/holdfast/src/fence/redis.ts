@@ -9,11 +9,11 @@ import {
   isNodeRedisCluster,
   isNodeRedisSentinel,
   type RedisClient,
-} from '../stores/redis/clients.js'
+} from '../stores/redis/connection/clients.js'
 import { explain, isOfState, isUnknownScript, STORE_NAME } from '../stores/redis/errors.js'
 import { keyOf } from '../stores/redis/keys.js'
-import { clusterTransportOf, transportOf } from '../stores/redis/open.js'
-import { textOf } from '../stores/redis/answers.js'
+import { clusterTransportOf, transportOf } from '../stores/redis/connection/open.js'
+import { textOf } from '../stores/redis/wire/answers.js'
 import { fenceCheck } from '../stores/redis/rule/scripts.generated.js'
 
 /** How long the server may take. The libraries wait forever, or as long as their settings say. */

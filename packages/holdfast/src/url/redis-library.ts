@@ -1,7 +1,7 @@
 /** Connects to Redis with the user's own library, ioredis or node-redis. */
 import type { RedisClient } from '../stores/redis/index.js'
-import { keepOpen } from '../stores/redis/transports/keep-open.js'
-import { noteOwned } from '../stores/redis/transports/owned-client.js'
+import { keepOpen } from '../stores/redis/connection/transports/keep-open.js'
+import { noteOwned } from '../stores/redis/connection/transports/owned-client.js'
 import { loadClient } from './client-library.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 

@@ -3,9 +3,9 @@ import { mysqlSchema } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
-import { Statements } from '../../dist/stores/sql/statements.js'
-import { poolOf } from '../../dist/stores/mysql/clients.js'
-import { WakeUpListener } from '../../dist/stores/mysql/wake-up-listener.js'
+import { Statements } from '../../dist/stores/sql/connection/statements.js'
+import { poolOf } from '../../dist/stores/mysql/connection/clients.js'
+import { WakeUpListener } from '../../dist/stores/mysql/wake-ups.js'
 
 const CLIENTS = 12
 const WAKERS = 8

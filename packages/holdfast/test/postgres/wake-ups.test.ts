@@ -4,9 +4,9 @@
  */
 import { EventEmitter, once } from 'node:events'
 import { expect, test } from 'vitest'
-import type { Client } from '../../dist/stores/postgres/clients.js'
-import { PostgresDatabase } from '../../dist/stores/postgres/database.js'
-import type { ListenEvents } from '../../dist/stores/postgres/own-connection.js'
+import type { Client } from '../../dist/stores/postgres/connection/clients.js'
+import { PostgresDatabase } from '../../dist/stores/postgres/service.js'
+import type { ListenEvents } from '../../dist/stores/postgres/connection/own-connection.js'
 
 /** More than the longest pause before a lost connection is opened again. */
 const PAUSE_MS = 1500

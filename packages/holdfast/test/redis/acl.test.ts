@@ -3,13 +3,13 @@
  * servers.
  */
 import { LockUsageError } from 'holdfast'
-import { aclRule } from '../../dist/stores/redis/acl.js'
+import { aclRule } from '../../dist/stores/redis/rule/acl.js'
 import { diagnose } from '../../dist/stores/redis/diagnose.js'
 import { redisStore, type IoRedisClient } from 'holdfast/redis'
 import { Redis } from 'ioredis6'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
-import { SCRIPT_COMMANDS } from '../../dist/stores/redis/acl.js'
+import { SCRIPT_COMMANDS } from '../../dist/stores/redis/rule/acl.js'
 import { admin, applyBatch } from '../../dist/stores/redis/rule/scripts.generated.js'
 
 describe('the rule', () => {

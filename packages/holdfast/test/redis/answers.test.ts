@@ -12,8 +12,8 @@ import {
 } from '@holdfast/servers/redis-clients'
 import { SENTINEL_NAME, startSentinels } from '@holdfast/servers/redis-sentinel'
 import { eventually } from '@holdfast/servers/eventually'
-import { clusterTransportOf, transportOf } from '../../dist/stores/redis/open.js'
-import type { Transport } from '../../dist/stores/redis/transports/transport.js'
+import { clusterTransportOf, transportOf } from '../../dist/stores/redis/connection/open.js'
+import type { Transport } from '../../dist/stores/redis/connection/transports/transport.js'
 import { after, startServer, startTestCluster } from './support/world.js'
 
 /** Returns what it was sent, which no other question has for an answer. */

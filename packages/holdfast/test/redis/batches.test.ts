@@ -1,8 +1,8 @@
 /** Which requests of one tick travel together, and in which order. */
 import { expect, test } from 'vitest'
-import { batchQueue, type BatchRequest, type Verb } from '../../dist/stores/redis/batches.js'
+import { batchQueue, type BatchRequest, type Verb } from '../../dist/stores/redis/verbs/batches.js'
 import { lockOf } from '../../dist/stores/redis/keys.js'
-import { NO_TERMS } from '../../dist/stores/redis/terms-encoder.js'
+import { NO_TERMS } from '../../dist/stores/redis/wire/terms-encoder.js'
 
 function doAll(waiting: (() => void)[]): void {
   for (const work of waiting.splice(0)) work()

@@ -5,8 +5,8 @@ import { redisStore } from 'holdfast/redis'
 import { describe, expect, test, vi } from 'vitest'
 import { openClusterClient } from '@holdfast/servers/redis-clients'
 import { eventually } from '@holdfast/servers/eventually'
-import type { NodeRedisCluster } from '../../dist/stores/redis/clients.js'
-import { nodeRedisClusterTransport } from '../../dist/stores/redis/transports/node-redis-cluster.js'
+import type { NodeRedisCluster } from '../../dist/stores/redis/connection/clients.js'
+import { nodeRedisClusterTransport } from '../../dist/stores/redis/connection/transports/node-redis/node-redis-cluster.js'
 import {
   after,
   closing,

@@ -1,11 +1,11 @@
 /** What only a Cluster has: members, a rule of the ACL for them, clients that do not fit. */
 import { randomUUID } from 'node:crypto'
 import { Gate } from '@holdfast/conformance'
-import { aclRule } from '../../dist/stores/redis/acl.js'
+import { aclRule } from '../../dist/stores/redis/rule/acl.js'
 import { diagnose } from '../../dist/stores/redis/diagnose.js'
 import { redisStore, type IoRedisCluster, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
-import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
+import { slotOf } from '../../dist/stores/redis/connection/cluster/slots.js'
 import { openAny, openClusterClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/ports'
 import { type Member } from '@holdfast/servers/redis-cluster'

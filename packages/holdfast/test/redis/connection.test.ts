@@ -10,7 +10,7 @@ import type { RedisServer } from '@holdfast/servers/redis'
 import { eventually } from '@holdfast/servers/eventually'
 import { createSentinel } from 'redis6'
 import { explain } from '../../dist/stores/redis/errors.js'
-import { transportOf } from '../../dist/stores/redis/open.js'
+import { transportOf } from '../../dist/stores/redis/connection/open.js'
 import {
   after,
   closing,

@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
 import { eventually } from '@holdfast/servers/eventually'
-import { requestsOf } from '../../dist/stores/redis/open.js'
-import { RedisVoter } from '../../dist/stores/redlock/redis-voter.js'
+import { requestsOf } from '../../dist/stores/redis/connection/open.js'
+import { RedisVoter } from '../../dist/stores/redlock/nodes/redis-voter.js'
 import {
   after,
   closing,

@@ -5,9 +5,9 @@
 import { expect, test } from 'vitest'
 import type { Claim, RenewResult } from 'holdfast/store'
 import { systemClock, systemRandom } from '../../dist/clock/clock.js'
-import type { Deployment } from '../../dist/stores/redis/deployment.js'
-import type { Verb } from '../../dist/stores/redis/batches.js'
-import { RedisRequests } from '../../dist/stores/redis/requests.js'
+import type { Deployment } from '../../dist/stores/redis/connection/deployment.js'
+import type { Verb } from '../../dist/stores/redis/verbs/batches.js'
+import { RedisRequests } from '../../dist/stores/redis/verbs/requests.js'
 import { RedisStore } from '../../dist/stores/redis/store.js'
 
 const CLAIM: Claim = {

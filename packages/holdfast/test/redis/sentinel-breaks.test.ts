@@ -8,8 +8,8 @@ import { Proxy } from '@holdfast/servers/proxy'
 import { openSentinelClient } from '@holdfast/servers/redis-clients'
 import type { SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { eventually } from '@holdfast/servers/eventually'
-import { requestsOf } from '../../dist/stores/redis/open.js'
-import { RedisVoter } from '../../dist/stores/redlock/redis-voter.js'
+import { requestsOf } from '../../dist/stores/redis/connection/open.js'
+import { RedisVoter } from '../../dist/stores/redlock/nodes/redis-voter.js'
 import {
   after,
   closing,

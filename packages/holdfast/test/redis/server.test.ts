@@ -1,5 +1,5 @@
 /** What a server may do to a store: forget scripts and data, be full, hold foreign keys, refuse. */
-import { aclRule } from '../../dist/stores/redis/acl.js'
+import { aclRule } from '../../dist/stores/redis/rule/acl.js'
 import { LockUsageError, createLocks } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'

@@ -8,8 +8,8 @@ import { after } from './support/world.js'
 /** Replaces the connection of a client, and does nothing else. */
 const PROGRAM = `
 const { LIBRARY, PORT, TRANSPORTS } = process.env
-const { ioRedisTransport } = await import(TRANSPORTS + 'ioredis.js')
-const { nodeRedisTransport } = await import(TRANSPORTS + 'node-redis.js')
+const { ioRedisTransport } = await import(TRANSPORTS + 'ioredis/ioredis.js')
+const { nodeRedisTransport } = await import(TRANSPORTS + 'node-redis/node-redis.js')
 const { Redis, createClient } = await import(LIBRARY)
 const transport = Redis
   ? ioRedisTransport(new Redis({ port: Number(PORT), lazyConnect: true }))
@@ -31,7 +31,7 @@ test.each(['ioredis5', 'ioredis6', 'redis6'])(
         ...process.env,
         LIBRARY: library,
         PORT: String(port),
-        TRANSPORTS: new URL('../../dist/stores/redis/transports/', import.meta.url).href,
+        TRANSPORTS: new URL('../../dist/stores/redis/connection/transports/', import.meta.url).href,
       },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -1,7 +1,7 @@
 /** The end of a store waits for the requests that are on their way to a node. */
 import { VirtualClock } from '@holdfast/conformance'
 import { expect, test } from 'vitest'
-import { OpenRequests } from '../../dist/stores/redlock/open-requests.js'
+import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'
 import { deferred } from '../support/world.js'
 
 test('waits also for a request that follows from an answer, many steps later', async () => {

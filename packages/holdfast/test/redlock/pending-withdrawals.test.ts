@@ -2,8 +2,11 @@
 import { VirtualClock } from '@holdfast/conformance'
 import type { ClaimRef } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import { OpenRequests } from '../../dist/stores/redlock/open-requests.js'
-import { PendingWithdrawals, MOST_PENDING } from '../../dist/stores/redlock/pending-withdrawals.js'
+import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'
+import {
+  PendingWithdrawals,
+  MOST_PENDING,
+} from '../../dist/stores/redlock/nodes/pending-withdrawals.js'
 
 const TTL_MS = 30_000
 

@@ -5,9 +5,9 @@
 import { SeededRandom, VirtualClock } from '@holdfast/conformance'
 import type { Claim, Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { OpenRequests } from '../../dist/stores/redlock/open-requests.js'
-import { PendingWithdrawals } from '../../dist/stores/redlock/pending-withdrawals.js'
-import type { Voter } from '../../dist/stores/redlock/node.js'
+import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'
+import { PendingWithdrawals } from '../../dist/stores/redlock/nodes/pending-withdrawals.js'
+import type { Voter } from '../../dist/stores/redlock/nodes/node.js'
 import { RedlockStore } from '../../dist/stores/redlock/store.js'
 
 const NODE_TIMEOUT_MS = 500

@@ -11,8 +11,8 @@ import { Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
-import { migrate as migrateWithin } from '../../dist/stores/mysql/migrate.js'
-import { ROUTINES } from '../../dist/stores/mysql/routines.js'
+import { migrate as migrateWithin } from '../../dist/stores/mysql/connection/migrate.js'
+import { ROUTINES } from '../../dist/stores/mysql/rule/routines.js'
 import { makeClaim, TRY } from '../redis/support/world.js'
 
 const [postgres, mysql] = await Promise.all([startPostgres(), startMysql()])

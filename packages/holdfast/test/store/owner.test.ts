@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { decodeEntry } from '../../dist/stores/coordination/entry.js'
 import { parseOwner, parseText, UNREADABLE_OWNER } from '../../dist/store/owner.js'
 import { pack, unpack } from '../../dist/stores/embedded/codec.js'
-import { readLock, readRenewal } from '../../dist/stores/redis/answers.js'
-import { lockInfo, renewResult } from '../../dist/stores/sql/requests.js'
+import { readLock, readRenewal } from '../../dist/stores/redis/wire/answers.js'
+import { lockInfo, renewResult } from '../../dist/stores/sql/wire.js'
 
 const OWNER = {
   clientId: 'c',

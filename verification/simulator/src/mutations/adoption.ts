@@ -129,12 +129,12 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'More than half of the servers seal the token of an adopter',
     edits: [
       inRedlock(
-        'claim-vote.js',
+        'votes/claim-vote.js',
         ': await this.#seal();',
         ': { token: this.#votes.flatMap(({ lastToken }) => lastToken ?? []).sort().at(-1) };',
       ),
       inRedlock(
-        'vote-count.js',
+        'votes/vote-count.js',
         "vote.state.is === 'voted' && vote.hasSealed(token)",
         "vote.state.is === 'voted'",
       ),
@@ -146,12 +146,12 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'An adopter needs more than half of the servers',
     edits: [
       inRedlock(
-        'adoption-round.js',
+        'votes/adoption-round.js',
         'length >= (0, node_js_1.quorumOf)(this.#panel);',
         'length > 0;',
       ),
       inRedlock(
-        'claim-vote.js',
+        'votes/claim-vote.js',
         'token, (0, node_js_1.quorumOf)(this.#panel), startMs)',
         'token, this.#adopts ? 1 : (0, node_js_1.quorumOf)(this.#panel), startMs)',
       ),
@@ -180,7 +180,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'An adopted claim is refused for as long as the request that exported it may arrive',
     edits: [
       {
-        file: 'stores/redlock/redis-voter.js',
+        file: 'stores/redlock/nodes/redis-voter.js',
         find: 'this.requests.lateRequests.add(adoption.from);',
         replace: '',
       },
@@ -190,7 +190,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redlock-adopted-claim-stays',
     breaks: 'A vote that the adopted claim still has is withdrawn',
-    edits: [inRedlock('claim-vote.js', 'round.withdrawOld();', '')],
+    edits: [inRedlock('votes/claim-vote.js', 'round.withdrawOld();', '')],
     store: 'redlock',
     scenario: 'unheard-export',
   },
@@ -199,7 +199,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'An adopter that is refused returns what it has taken',
     edits: [
       inRedlock(
-        'claim-vote.js',
+        'votes/claim-vote.js',
         'for (const vote of this.#votes)\n            vote.withdrawLater(this.claim);',
         '',
       ),

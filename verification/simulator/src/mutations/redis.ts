@@ -11,7 +11,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redis-answers-mixed-up',
     breaks: 'Each request of a batch gets the answer that is its own',
-    edits: [inRedis('batches.js', 'lines[index++]', 'lines[lines.length - ++index]')],
+    edits: [inRedis('verbs/batches.js', 'lines[index++]', 'lines[lines.length - ++index]')],
     store: 'redis',
   },
   {
@@ -19,7 +19,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     breaks: 'A pushed grant reaches the claim that it names, and no other',
     edits: [
       inRedis(
-        'wake-up-inbox.js',
+        'wake-ups.js',
         'const watcher = this.#watchers.get(claimId);',
         'const watcher = this.#watchers.get(claimId) ?? [...this.#watchers.values()][0];',
       ),
@@ -42,21 +42,27 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redis-renewal-assumed',
     breaks: 'A renewal that failed is not taken for one that was done',
-    edits: [inRedis('renewal-round.js', "{ outcome: 'unknown', cause }", "{ outcome: 'renewed' }")],
+    edits: [
+      inRedis('verbs/renewal-round.js', "{ outcome: 'unknown', cause }", "{ outcome: 'renewed' }"),
+    ],
     store: 'redis',
   },
   {
     name: 'redis-release-assumed',
     breaks: 'A withdrawal that failed is not taken for one that was done',
     edits: [
-      inRedis('requests.js', 'reject(this.explain(caught, claim.lock))', "resolve('released')"),
+      inRedis(
+        'verbs/requests.js',
+        'reject(this.explain(caught, claim.lock))',
+        "resolve('released')",
+      ),
     ],
     store: 'redis',
   },
   {
     name: 'redis-existing-grant-as-new',
     breaks: 'An answer that reports an existing grant is marked as such',
-    edits: [inRedis('answers.js', "alreadyGranted: rest[0] === '1'", 'alreadyGranted: false')],
+    edits: [inRedis('wire/answers.js', "alreadyGranted: rest[0] === '1'", 'alreadyGranted: false')],
     store: 'redis',
   },
 ]

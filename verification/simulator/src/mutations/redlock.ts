@@ -11,7 +11,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redlock-half-is-enough',
     breaks: 'More than half of the servers have to vote',
-    edits: [inRedlock('quorum.js', 'Math.floor(nodes / 2) + 1', 'Math.floor(nodes / 2)')],
+    edits: [inRedlock('nodes/quorum.js', 'Math.floor(nodes / 2) + 1', 'Math.floor(nodes / 2)')],
     store: 'redlock',
   },
   {
@@ -19,7 +19,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     breaks: 'A vote that a withdrawal will end renews no lease, though its attempt was refused',
     edits: [
       {
-        file: 'stores/redis/renewal-round.js',
+        file: 'stores/redis/verbs/renewal-round.js',
         find: "result.outcome !== 'renewed' || !isGivenUp",
         replace: 'true',
       },
@@ -30,7 +30,9 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redlock-owed-vote-renewed',
     breaks: 'A vote that was not taken back yet renews no lease',
-    edits: [inRedlock('renewal-round.js', "result.outcome !== 'renewed' || !isPending", 'true')],
+    edits: [
+      inRedlock('votes/renewal-round.js', "result.outcome !== 'renewed' || !isPending", 'true'),
+    ],
     store: 'redlock',
     scenario: 'owed-vote',
   },
@@ -40,7 +42,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
       'After a retraction that may have been sent twice, the claim is refused for as long as that may arrive',
     edits: [
       inRedlock(
-        'redis-voter.js',
+        'nodes/redis-voter.js',
         'lateRequests.add(claim);\n        throw (0, errors_js_1.inDoubt)(claim.lock);',
         'throw (0, errors_js_1.inDoubt)(claim.lock);',
       ),
@@ -53,7 +55,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     breaks: 'After a retraction that failed, the claim is refused for as long as that may arrive',
     edits: [
       inRedlock(
-        'redis-voter.js',
+        'nodes/redis-voter.js',
         'lateRequests.add(claim);\n            throw error;',
         'throw error;',
       ),
@@ -66,7 +68,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     breaks: 'A grant needs a majority of seals: votes alone are no token',
     edits: [
       inRedlock(
-        'node-vote.js',
+        'votes/node-vote.js',
         "return this.state.is === 'voted' && this.state.token === token;",
         "return this.state.is === 'voted';",
       ),
@@ -76,7 +78,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redlock-refused-seal-counts',
     breaks: 'A server that refused to seal a token does not count as one that sealed it',
-    edits: [inRedlock('node-vote.js', 'refusedAt: result.lastToken', 'token')],
+    edits: [inRedlock('votes/node-vote.js', 'refusedAt: result.lastToken', 'token')],
     store: 'redlock',
   },
 ]

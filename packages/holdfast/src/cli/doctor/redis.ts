@@ -1,5 +1,5 @@
 /** Checks Redis servers: persistence, memory, replicas, clocks, and the rights of the user. */
-import { aclRule } from '../../stores/redis/acl.js'
+import { aclRule } from '../../stores/redis/rule/acl.js'
 import { diagnose, type RedisDiagnosis } from '../../stores/redis/diagnose.js'
 import { redisStore } from '../../stores/redis/index.js'
 import { findRedisLibrary, type Connection, type RedisLibrary } from '../../url/redis-library.js'

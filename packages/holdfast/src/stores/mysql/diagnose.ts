@@ -7,9 +7,9 @@ import {
   type MysqlCallbackPool,
   type MysqlConnection,
   type MysqlPool,
-} from './clients.js'
+} from './connection/clients.js'
 import { explain, isDenied, isUnmigrated } from './errors.js'
-import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
+import { checkPrefix, DEFAULT_PREFIX } from './rule/schema.js'
 
 /** What `doctor` reports about a MySQL or MariaDB server. */
 export interface MysqlDiagnosis {

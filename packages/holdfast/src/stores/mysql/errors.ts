@@ -8,7 +8,7 @@ import {
   reasonOf,
   ruleFailures,
   type FailureKind,
-} from '../sql/failures.js'
+} from '../sql/errors.js'
 import { CERTIFICATE_ADVICE, isCertificateError } from '../../store/tls-errors.js'
 
 /** A deadlock, and a row that changed after the snapshot: the transaction was rolled back. */

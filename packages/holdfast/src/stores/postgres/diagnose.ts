@@ -2,9 +2,9 @@
 import { systemClock } from '../../clock/clock.js'
 import { checkKeys } from '../../options/known-keys.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { PgPool } from './pools.js'
+import type { PgPool } from './connection/pools.js'
 import { explain } from './errors.js'
-import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
+import { DEFAULT_SCHEMA, quoteSchema } from './rule/schema.js'
 
 /** What `doctor` reports about a PostgreSQL server. */
 export interface PostgresDiagnosis {

@@ -5,12 +5,12 @@
 import { systemClock } from '../../clock/clock.js'
 import { isLockError, LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import type { RedisClient } from './clients.js'
+import type { RedisClient } from './connection/clients.js'
 import { explain, isForeign, STORE_NAME } from './errors.js'
 import { lockOf, patternOf } from './keys.js'
-import { ResilientCaller } from './resilient-caller.js'
-import { clusterTransportOf, openRedis, transportOf } from './open.js'
-import { textOf } from './answers.js'
+import { ResilientCaller } from './connection/resilient-caller.js'
+import { clusterTransportOf, openRedis, transportOf } from './connection/open.js'
+import { textOf } from './wire/answers.js'
 import type { RedisStore } from './store.js'
 
 /** What `doctor` reports about a Redis server. */

@@ -9,7 +9,7 @@
 import type { Store } from '../../store/contract.js'
 import { checkKeys } from '../../options/known-keys.js'
 import { STORE_NAME } from './errors.js'
-import { openRedis } from './open.js'
+import { openRedis } from './connection/open.js'
 import { REDIS_KEYS, type RedisStoreOptions } from './options.js'
 
 export type {
@@ -19,7 +19,7 @@ export type {
   NodeRedisCluster,
   NodeRedisSentinel,
   RedisClient,
-} from './clients.js'
+} from './connection/clients.js'
 export type { RedisStoreOptions } from './options.js'
 
 /**

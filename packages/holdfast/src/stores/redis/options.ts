@@ -1,7 +1,7 @@
 /** The options of a store in Redis. */
 import type { Clock, Random } from '../../clock/clock.js'
 import type { KnownKeys } from '../../options/known-keys.js'
-import type { RedisClient } from './clients.js'
+import type { RedisClient } from './connection/clients.js'
 
 /** The client of a store in Redis, and how it is used. */
 export interface RedisStoreOptions {

@@ -32,9 +32,9 @@ import {
   readOnce,
   readWithdrawal,
   textOf,
-} from './answers.js'
+} from './wire/answers.js'
 import { STORE_NAME } from './errors.js'
-import type { RedisRequests } from './requests.js'
+import type { RedisRequests } from './verbs/requests.js'
 
 const TRAITS: Traits = {
   fencing: true,

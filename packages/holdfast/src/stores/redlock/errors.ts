@@ -9,7 +9,7 @@ import {
   type UnavailableCode,
 } from '../../errors.js'
 
-import { majorityOf } from './quorum.js'
+import { majorityOf } from './nodes/quorum.js'
 
 export const STORE_NAME = 'redlock'
 

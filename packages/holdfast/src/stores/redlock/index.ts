@@ -9,15 +9,15 @@ import { systemClock, systemRandom, type Clock, type Random } from '../../clock/
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
-import { followsFailovers, type RedisClient } from '../redis/clients.js'
-import { requestsOf } from '../redis/open.js'
-import { OpenRequests } from './open-requests.js'
-import { PendingWithdrawals } from './pending-withdrawals.js'
+import { followsFailovers, type RedisClient } from '../redis/connection/clients.js'
+import { requestsOf } from '../redis/connection/open.js'
+import { OpenRequests } from './nodes/open-requests.js'
+import { PendingWithdrawals } from './nodes/pending-withdrawals.js'
 import { STORE_NAME } from './errors.js'
-import { RedisVoter } from './redis-voter.js'
+import { RedisVoter } from './nodes/redis-voter.js'
 import { RedlockStore } from './store.js'
 
-export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/clients.js'
+export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/connection/clients.js'
 
 /** The servers of a Redlock store, and how they are used. */
 export interface RedlockStoreOptions {

@@ -32,12 +32,12 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
-import { ClaimVote } from './claim-vote.js'
+import { ClaimVote } from './votes/claim-vote.js'
 import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
-import { inspectLock, inspectLocks } from './inspect.js'
-import { quorumOf, type Node, type Panel, type Voter } from './node.js'
-import { poll, type Answer, type Answers } from './poll.js'
-import { RenewalRound } from './renewal-round.js'
+import { inspectLock, inspectLocks } from './votes/inspect.js'
+import { quorumOf, type Node, type Panel, type Voter } from './nodes/node.js'
+import { poll, type Answer, type Answers } from './votes/poll.js'
+import { RenewalRound } from './votes/renewal-round.js'
 
 const TRAITS: Traits = {
   fencing: true,

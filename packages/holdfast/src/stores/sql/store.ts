@@ -27,9 +27,9 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { renewEach } from '../../store/renew-each.js'
-import { Batches } from './batches.js'
-import type { Database } from './database.js'
-import * as requests from './requests.js'
+import { Batches } from './verbs.js'
+import type { Database } from './connection/database.js'
+import * as requests from './wire.js'
 
 const TRAITS: Traits = {
   fencing: true,

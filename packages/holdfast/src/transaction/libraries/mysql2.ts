@@ -7,7 +7,7 @@ import {
   IN_TRANSACTION,
   lendOutsideTransaction,
   statusOf,
-} from '../../stores/mysql/outside-transaction.js'
+} from '../../stores/mysql/connection/outside-transaction.js'
 import { Access, revocableHandle } from './revocable-handle.js'
 
 /** Makes rows objects of values, for any settings of the pool. The pool's own casts remain. */

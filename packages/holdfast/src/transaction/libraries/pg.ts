@@ -11,7 +11,7 @@ import {
   transactionStatusOf,
   warnOfOpenTransaction,
   type WithTransactionStatus,
-} from '../../stores/postgres/transaction-status.js'
+} from '../../stores/postgres/connection/transaction-status.js'
 import { Access, revocableHandle, targetOf } from './revocable-handle.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */

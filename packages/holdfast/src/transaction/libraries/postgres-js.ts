@@ -11,9 +11,12 @@ import {
   insideTransaction,
   MOST_TRIES,
   rollBackIdle,
-} from '../../stores/postgres/unusable-connections.js'
-import { isPostgresJs, type PostgresJs } from '../../stores/postgres/pools.js'
-import { ROLLED_BACK, warnOfOpenTransaction } from '../../stores/postgres/transaction-status.js'
+} from '../../stores/postgres/connection/unusable-connections.js'
+import { isPostgresJs, type PostgresJs } from '../../stores/postgres/connection/pools.js'
+import {
+  ROLLED_BACK,
+  warnOfOpenTransaction,
+} from '../../stores/postgres/connection/transaction-status.js'
 import { codesOf } from '../failures.js'
 import { runUntilTransactionEnds } from './run-until-transaction-ends.js'
 

@@ -1,6 +1,6 @@
 -- Wakes clients. Each client sleeps in a statement that contains its channel, and this procedure
 -- interrupts that statement. A lock for each channel makes sure that no two sessions interrupt it
--- at once, which MariaDB can take two seconds for; see wake-up-listener.ts. The second session
+-- at once, which MariaDB can take two seconds for; see wake-ups.ts. The second session
 -- finds the statement interrupted and leaves it. Text without a character set of its own would take
 -- that of the database, where a comma may have two bytes or four.
 --

@@ -1,0 +1,194 @@
+/**
+ * The part of `mysql2` that the store uses. The store imports nothing from it, and never closes the
+ * pool that the caller passes in.
+ */
+import { LockUsageError } from '../../../errors.js'
+import { isInsideTransaction, isReadOnly } from '../errors.js'
+import { limitOf, MOST_LEFT, warnOfOpenTransaction } from './outside-transaction.js'
+import { tooLate, type TimeLimit } from '../../sql/connection/statements.js'
+
+/** A statement with its values. */
+export interface Statement {
+  readonly sql: string
+  readonly values: string[]
+  /** These make rows objects with plain columns, for any settings of the pool. */
+  readonly rowsAsArray: false
+  readonly nestTables: false
+  readonly typeCast: (field: unknown, next: () => unknown) => unknown
+}
+
+/** As much of a connection of `mysql2/promise` as is used. */
+export interface MysqlConnection {
+  query(statement: Statement): Promise<[unknown, unknown]>
+  execute(statement: Statement): Promise<[unknown, unknown]>
+  release(): void
+  destroy(): void
+}
+
+/** As much of a pool of `mysql2/promise` as is used. */
+export interface MysqlPool {
+  /** Sends a statement as text. */
+  query(statement: Statement): Promise<[unknown, unknown]>
+  /** Sends a statement that the server prepares. */
+  execute(statement: Statement): Promise<[unknown, unknown]>
+  /** Borrows a connection. */
+  getConnection(): Promise<MysqlConnection>
+}
+
+/** The part of a pool that the store calls. */
+export type Connections = Pick<MysqlPool, 'getConnection'>
+
+/** A pool of `mysql2` itself, with callbacks. */
+export interface MysqlCallbackPool {
+  /** The same pool with promises. */
+  promise(): MysqlPool
+}
+
+type Done<T extends unknown[]> = (error: Error | null, ...results: T) => void
+
+/** As much of a connection of `mysql2` itself as is used. */
+interface CoreConnection {
+  query(statement: Statement, done: Done<[rows: unknown, fields: unknown]>): void
+  execute(statement: Statement, done: Done<[rows: unknown, fields: unknown]>): void
+  release(): void
+  destroy(): void
+  readonly stream?: { destroy(): void }
+  /** What waits behind the statement that runs. */
+  readonly _commands?: { toArray(): CoreCommand[] }
+}
+interface CoreCommand {
+  readonly onResult?: () => void
+}
+interface CorePool {
+  getConnection(done: Done<[connection: CoreConnection]>): void
+}
+
+/**
+ * Returns the connections of a pool.
+ * @throws LockUsageError for anything but a pool of `mysql2`.
+ */
+export function poolOf(pool: unknown): Connections {
+  // A single connection lacks only this method.
+  if (typeof pool === 'object' && pool !== null && 'getConnection' in pool) {
+    if ('promise' in pool && typeof pool.promise === 'function') {
+      return new ThinPool(pool as unknown as CorePool)
+    }
+    if ('execute' in pool) {
+      const core = (pool as { pool?: CorePool }).pool
+      return core && 'promise' in core ? new ThinPool(core) : (pool as Connections)
+    }
+  }
+  throw new LockUsageError(
+    'mysqlStore needs a pool: createPool(…) of "mysql2/promise" or of "mysql2", not a connection.',
+    { store: 'mysql' },
+  )
+}
+
+/**
+ * Promises over the callbacks of `mysql2`. The library's own promises record a stack for each call,
+ * and wrap each connection again. That takes a tenth of a client's time for a lock.
+ */
+class ThinPool implements Connections {
+  readonly pool: CorePool
+
+  constructor(pool: CorePool) {
+    this.pool = pool
+  }
+
+  getConnection(): Promise<MysqlConnection> {
+    return new Promise((resolve, reject) => {
+      this.pool.getConnection((error, connection) => {
+        if (error) reject(error)
+        else resolve(new ThinConnection(connection))
+      })
+    })
+  }
+}
+
+class ThinConnection implements MysqlConnection {
+  /** The source of events, as on a connection of `mysql2/promise`. */
+  readonly connection: CoreConnection
+
+  constructor(connection: CoreConnection) {
+    this.connection = connection
+  }
+
+  query(of: Statement): Promise<[unknown, unknown]> {
+    return new Promise((resolve, reject) => {
+      this.connection.query(of, (error, ...results) => (error ? reject(error) : resolve(results)))
+    })
+  }
+
+  execute(of: Statement): Promise<[unknown, unknown]> {
+    return new Promise((resolve, reject) => {
+      this.connection.execute(of, (error, ...results) => (error ? reject(error) : resolve(results)))
+    })
+  }
+
+  release(): void {
+    this.connection.release()
+  }
+
+  /**
+   * The library only ends its side, and waits for the server's: a sleeping session notices after
+   * five seconds, and a silent one never. The socket would keep the process alive as long.
+   *
+   * It also forgets the `end` of a pool that was closed before the locks, if that waits behind the
+   * sleep: that promise would never settle.
+   */
+  destroy(): void {
+    // oxlint-disable-next-line no-underscore-dangle -- the library shows this in no other way
+    const ends = this.connection._commands?.toArray().filter(isEnd) ?? []
+    this.connection.destroy()
+    this.connection.stream?.destroy()
+    for (const { onResult } of ends) onResult?.()
+  }
+}
+
+function isEnd(command: CoreCommand): boolean {
+  return command.constructor.name === 'Quit'
+}
+
+export function statement(sql: string, values: readonly string[] = []): Statement {
+  return { sql, values: [...values], rowsAsArray: false, nestTables: false, typeCast: asRead }
+}
+
+/** A function, since for a mere `true` the library calls the pool's own function. */
+function asRead(_field: unknown, next: () => unknown): unknown {
+  return next()
+}
+
+/**
+ * Runs a prepared statement: how to quote text would depend on the mode of the session.
+ *
+ * A connection that is inside of a transaction is left, and so is one to a server that takes no
+ * writes. The pool would lend it again at once.
+ */
+export async function execute(
+  pool: Connections,
+  of: Statement,
+  limit: TimeLimit,
+): Promise<unknown> {
+  for (let left = 0; ; left += 1) {
+    const connection = await pool.getConnection()
+    if (limit.over) {
+      connection.release()
+      throw tooLate()
+    }
+    limit.giveUp = () => connection.destroy()
+    try {
+      const [rows] = await connection.execute(of)
+      if (!limit.over) connection.release()
+      return rows
+    } catch (error) {
+      if (limit.over) throw error
+      // The only connection may be in the transaction of the caller, who sees the error.
+      const isInside = isInsideTransaction(error) && limitOf(pool) > 1
+      // The pool removes broken connections itself.
+      if (isInside || isReadOnly(error)) connection.destroy()
+      else connection.release()
+      if (!isInside || left >= MOST_LEFT) throw error
+      warnOfOpenTransaction()
+    }
+  }
+}

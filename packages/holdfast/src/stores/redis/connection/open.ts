@@ -1,0 +1,185 @@
+/**
+ * From what a caller passes in to a store: the options checked, and the transport that fits the
+ * client.
+ */
+import { systemClock, systemRandom } from '../../../clock/clock.js'
+import { LockUsageError } from '../../../errors.js'
+import { checkWhole } from '../../../options/whole-number.js'
+import {
+  isIoRedis,
+  isIoRedisCluster,
+  isNodeRedis,
+  isNodeRedisCluster,
+  isNodeRedisSentinel,
+  type IoRedisClient,
+  type RedisClient,
+  type SinceVersion6,
+} from './clients.js'
+import { cluster, oneServer, type Deployment } from './deployment.js'
+import { STORE_NAME } from '../errors.js'
+import { isPrefix, LONGEST_PREFIX } from '../keys.js'
+import type { RedisStoreOptions } from '../options.js'
+import type { ReplicaSettings } from './replicas.js'
+import { RedisRequests, type RequestSettings } from '../verbs/requests.js'
+import { RedisStore } from '../store.js'
+import { ioRedisTransport } from './transports/ioredis/ioredis.js'
+import { MovableTransport } from './transports/movable.js'
+import { reconnectOf } from './transports/owned-client.js'
+import { ioRedisClusterTransport } from './transports/ioredis/ioredis-cluster.js'
+import { nodeRedisTransport } from './transports/node-redis/node-redis.js'
+import { nodeRedisClusterTransport } from './transports/node-redis/node-redis-cluster.js'
+import { nodeRedisSentinelTransport } from './transports/node-redis/node-redis-sentinel.js'
+import type { ClusterTransport, Transport } from './transports/transport.js'
+
+const MOST_REPLICAS = 100
+const LONGEST_TIMEOUT_MS = 3_600_000
+
+interface RedisSettings extends Omit<RequestSettings, 'replicated'> {
+  /** How long an answer may take, in milliseconds. */
+  readonly requestTimeoutMs: number
+}
+
+/** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
+export function openRedis(options: RedisStoreOptions): RedisStore {
+  return new RedisStore(requestsOf(options))
+}
+
+/**
+ * Returns the requests to the server of a client.
+ * @throws LockUsageError when the client is none that is known, or an option makes no sense.
+ */
+export function requestsOf(options: RedisStoreOptions): RedisRequests {
+  const settings = settingsOf(options)
+  const replicas = replicasOf(options)
+  // The call that waits for them ends at requestTimeoutMs, before their answer could count.
+  if (replicas.minReplicas > 0 && replicas.replicaTimeoutMs >= settings.requestTimeoutMs) {
+    throw usage(
+      `replicaTimeoutMs (${replicas.replicaTimeoutMs}) must be less than requestTimeoutMs (${settings.requestTimeoutMs}), which counts from ` +
+        'the beginning of the call that waits for the replicas. Give the replicas less time, or the call more.',
+    )
+  }
+  return new RedisRequests(deploymentOf(options, settings, replicas), {
+    ...settings,
+    replicated: replicas.minReplicas > 0,
+  })
+}
+
+function settingsOf(options: RedisStoreOptions): RedisSettings {
+  const { prefix = 'hf', requestTimeoutMs = 5000 } = options
+  const { clock = systemClock, random = systemRandom } = options
+  if (!isPrefix(prefix)) {
+    throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
+  }
+  if (
+    !Number.isFinite(requestTimeoutMs) ||
+    requestTimeoutMs < 1 ||
+    requestTimeoutMs > LONGEST_TIMEOUT_MS
+  ) {
+    throw usage(`requestTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  }
+  return { prefix, requestTimeoutMs, clock, random }
+}
+
+function replicasOf({
+  minReplicas = 0,
+  replicaTimeoutMs = 1000,
+}: RedisStoreOptions): ReplicaSettings {
+  const details = { store: STORE_NAME }
+  checkWhole('redisStore: minReplicas', minReplicas, { min: 0, max: MOST_REPLICAS }, details)
+  // For WAIT no time at all would mean forever.
+  const range = { max: LONGEST_TIMEOUT_MS }
+  checkWhole('redisStore: replicaTimeoutMs', replicaTimeoutMs, range, details)
+  return { minReplicas, replicaTimeoutMs }
+}
+
+function deploymentOf(
+  { client, clock: given }: RedisStoreOptions,
+  { requestTimeoutMs, clock }: RedisSettings,
+  replicas: ReplicaSettings,
+): Deployment {
+  const members = clusterTransportOf(client)
+  if (!members) {
+    const transport = new MovableTransport(transportOf(client), reconnectOf(client), clock)
+    return oneServer(transport, requestTimeoutMs, replicas, clock)
+  }
+  if (given !== undefined)
+    throw usage('clock is for simulations of a single server, not for a Cluster.')
+  return cluster(members, requestTimeoutMs, replicas, clock)
+}
+
+/** Undefined for a client that is none of a Cluster. */
+export function clusterTransportOf(client: RedisClient): ClusterTransport | undefined {
+  if (typeof client !== 'object' || client === null) return undefined
+  if (isIoRedisCluster(client)) {
+    warnOfVersion4(client)
+    return ioRedisClusterTransport(client)
+  }
+  if (isNodeRedisCluster(client)) return nodeRedisClusterTransport(sinceVersion6(client))
+  return undefined
+}
+
+/**
+ * @throws LockUsageError for a client that is not one of a single server, or of the one that
+ * Sentinels name
+ */
+export function transportOf(client: RedisClient): Transport {
+  if (typeof client === 'object' && client !== null) {
+    if (isIoRedis(client)) {
+      warnOfVersion4(client)
+      warnOfLateFailover(client)
+      return ioRedisTransport(client)
+    }
+    if (isNodeRedisSentinel(client)) return nodeRedisSentinelTransport(sinceVersion6(client))
+    if (isNodeRedis(client)) return nodeRedisTransport(sinceVersion6(client))
+  }
+  throw usage(
+    'client must be a Redis or a Cluster of ioredis 5 or 6, or what createClient, createSentinel or createCluster of ' +
+      'node-redis 6 made. In tests without a server use memoryStore() of holdfast/memory instead of a mocked client.',
+  )
+}
+
+let warned = false
+
+/**
+ * Warns once in a process: a client that stays with a replaced primary takes locks that no other
+ * client sees.
+ */
+function warnOfLateFailover({ options }: IoRedisClient): void {
+  const { sentinels, failoverDetector } = options as {
+    sentinels?: unknown
+    failoverDetector?: unknown
+  }
+  if (warned || !Array.isArray(sentinels) || failoverDetector === true) return
+  warned = true
+  process.emitWarning(
+    'A Redis of ioredis with sentinels stays with a replaced primary for as long as that one answers, and takes locks there ' +
+      'that others do not see. Set failoverDetector: true in its options.',
+    { type: 'HoldfastWarning', code: 'HOLDFAST_FAILOVER_DETECTOR' },
+  )
+}
+
+let warnedOfVersion4 = false
+
+/** Warns once in a process of ioredis 4 (4.19 and later show which scripts they have sent). */
+function warnOfVersion4(client: object): void {
+  if (warnedOfVersion4 || !('_addedScriptHashes' in client)) return
+  warnedOfVersion4 = true
+  process.emitWarning(
+    'This client is one of ioredis 4, with which Holdfast is not tested. Use ioredis 5 or 6 (npm install ioredis@6).',
+    { type: 'HoldfastWarning', code: 'HOLDFAST_IOREDIS_4' },
+  )
+}
+
+/** @throws LockUsageError for a client of node-redis 4 or 5 */
+function sinceVersion6<C extends SinceVersion6>(client: C): C {
+  if ('clientUnblock' in client) return client
+  const what =
+    'commandsExecutor' in client
+      ? 'node-redis 4, with which Holdfast is not tested'
+      : 'node-redis 5, which after a break may take the answer to one command for that to another'
+  throw usage(`client is one of ${what}. Use node-redis 6 (npm install redis@6) or ioredis.`)
+}
+
+function usage(message: string): LockUsageError {
+  return new LockUsageError(`redisStore: ${message}`, { store: STORE_NAME })
+}

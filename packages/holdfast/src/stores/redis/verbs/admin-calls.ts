@@ -1,0 +1,100 @@
+/** The calls of `scripts/admin.lua`, one at a time: what operators ask, and what is rare. */
+import type {
+  InspectPage,
+  InspectQuery,
+  LockInfo,
+  StealOptions,
+  StealResult,
+} from '../../../store/contract.js'
+import type { LockError } from '../../../errors.js'
+import { textOf } from '../wire/answers.js'
+import type { Deployment } from '../connection/deployment.js'
+import { describeLocks, listLocks } from './inspect.js'
+import { keyOf } from '../keys.js'
+import { admin } from '../rule/scripts.generated.js'
+
+export class AdminCalls {
+  readonly #deployment: Deployment
+  readonly #prefix: string
+
+  readonly #explain: (caught: unknown, lock?: string) => LockError
+
+  constructor(
+    deployment: Deployment,
+    prefix: string,
+    explain: (caught: unknown, lock?: string) => LockError,
+  ) {
+    this.#deployment = deployment
+    this.#prefix = prefix
+    this.#explain = explain
+  }
+
+  /** @throws LockError about this lock. */
+  async call(lock: string, ...args: string[]): Promise<unknown> {
+    try {
+      return await this.#run([keyOf(this.#prefix, lock)], ...args)
+    } catch (error) {
+      throw this.#explain(error, lock)
+    }
+  }
+
+  /**
+   * Asks for the last token first: a steal that is sent again after a connection broke must not end
+   * a later grant. Where a connection broke, it counts the leases that it found: the first sending
+   * may have ended them.
+   */
+  async steal(lock: string, { now, reason }: StealOptions): Promise<StealResult> {
+    const found = await this.#find(lock)
+    if (found?.lastToken === undefined) return { holders: 0, freeInMs: 0 }
+    const { breaks } = this.#deployment
+    const text = reason === undefined ? '' : JSON.stringify(reason)
+    const words = ['steal', now ? '1' : '0', text, String(found.lastToken)]
+    const [stolen, freeInMs] = (await this.call(lock, ...words)) as unknown[]
+    const unsure = this.#deployment.breaks === breaks ? 0 : found.holders.length
+    return {
+      holders: Math.max(Number(textOf(stolen)), unsure),
+      freeInMs: Number(textOf(freeInMs)),
+    }
+  }
+
+  async inspect(query: InspectQuery): Promise<InspectPage> {
+    try {
+      if ('lock' in query) {
+        const { lock, waitersUpTo } = query
+        return { locks: await this.#describe([lock], waitersUpTo), cursor: undefined }
+      }
+      return await listLocks(query, this.#prefix, {
+        describe: (locks) => this.#describe(locks),
+        keyPrefix: this.#deployment.keyPrefix,
+        findKeys: (pattern) => this.#deployment.findKeys(pattern),
+      })
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  /** Resolves to undefined for an idle lock. */
+  async #find(lock: string): Promise<LockInfo | undefined> {
+    try {
+      const [info] = await this.#describe([lock], [])
+      return info
+    } catch (error) {
+      throw this.#explain(error, lock)
+    }
+  }
+
+  async #describe(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    if (this.#deployment.oneLockACall && locks.length > 1) {
+      return (await Promise.all(locks.map((lock) => this.#describe([lock])))).flat()
+    }
+    return describeLocks(locks, (names) => {
+      const keys = names.map((name) => keyOf(this.#prefix, name))
+      const upTo = waitersUpTo ? ['up-to', ...waitersUpTo] : []
+      return this.#run(keys, 'describe', String(keys.length), ...upTo)
+    })
+  }
+
+  #run(keys: readonly string[], ...args: string[]): Promise<unknown> {
+    return this.#deployment.run(admin, keys, [this.#deployment.publish, ...args])
+  }
+}

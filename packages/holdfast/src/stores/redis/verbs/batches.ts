@@ -1,0 +1,166 @@
+/**
+ * Micro-batching: the attempts, renewals and withdrawals of one tick travel as one script call. In
+ * a Cluster each lock has a call of its own, since a script there may only touch keys of one slot.
+ * These leave together, and those for one member travel together.
+ *
+ * Withdrawals go first, since they make room. An attempt that was made in the same tick as its own
+ * withdrawal then finds itself withdrawn, which is as good an answer as any. Each request has a
+ * result of its own.
+ */
+import { TickQueue } from '../../../collections/tick-queue.js'
+import type { LockError } from '../../../errors.js'
+import { invariant } from '../../../invariant.js'
+import { textOf } from '../wire/answers.js'
+import type { ClaimRef } from '../../../store/contract.js'
+import type { SendScript } from '../connection/deployment.js'
+import { keyOf } from '../keys.js'
+import { explain } from '../errors.js'
+import type { PublishTo } from '../wake-ups.js'
+import type { ReplyListener } from '../connection/resilient-caller.js'
+import { applyBatch } from '../rule/scripts.generated.js'
+import type { EncodedTerms } from '../wire/terms-encoder.js'
+
+/** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract, `s`: seal. */
+export type Verb = 'a' | 'r' | 'w' | 't' | 's'
+
+/** A request. It gets the reply of a call of its own, or its line of a reply to several. */
+export interface BatchRequest extends ReplyListener {
+  readonly verb: Verb
+  readonly claim: ClaimRef
+  /** What the script needs besides the claim's id. Requests with equal terms share them. */
+  readonly terms: EncodedTerms
+}
+
+/**
+ * A call leaves as soon as it has this many requests: the server works on it while this tick is
+ * still running.
+ */
+const LARGEST_BATCH = 32
+
+export interface BatchSettings {
+  /** Stands before every key. */
+  readonly prefix: string
+  /** Whether a call may only concern the keys of one lock. */
+  readonly oneLockACall: boolean
+  readonly publishTo: PublishTo
+  readonly atTickEnd: (work: () => void) => void
+  readonly send: SendScript
+}
+
+/** Returns a queue whose requests leave together when their tick ends. */
+export function batchQueue(settings: BatchSettings): TickQueue<BatchRequest> {
+  const sender = new BatchSender(settings)
+  return new TickQueue(sender.send.bind(sender), settings.atTickEnd, LARGEST_BATCH)
+}
+
+/** Returns the keys and arguments of a call that withdraws one claim firmly. */
+export function withdrawalCall(
+  { prefix, publishTo }: Pick<BatchSettings, 'prefix' | 'publishTo'>,
+  { lock, id, ttlMs }: ClaimRef,
+): [keys: string[], args: string[]] {
+  const channel = typeof publishTo === 'string' ? publishTo : publishTo(lock)
+  return [[keyOf(prefix, lock)], [channel, 'w', `[${ttlMs},1]`, id]]
+}
+
+/**
+ * An attempt for a lock that this client releases in the same tick travels in the same call, behind
+ * the release. So it stands in the queue before the next holder can release. Otherwise that one's
+ * process would get the lock again and again while this process is not scheduled.
+ */
+function withdrawalsFirst(requests: readonly BatchRequest[]): readonly BatchRequest[] {
+  let withdrawals = 0
+  for (const { verb } of requests) if (verb === 'w') withdrawals += 1
+  if (withdrawals === 0 || withdrawals === requests.length) return requests
+  const sorted = requests.filter(({ verb }) => verb === 'w')
+  for (const request of requests) if (request.verb !== 'w') sorted.push(request)
+  return sorted
+}
+
+class BatchSender {
+  readonly #settings: BatchSettings
+
+  constructor(settings: BatchSettings) {
+    this.#settings = settings
+  }
+
+  send(requests: readonly BatchRequest[]): void {
+    const [first] = requests as readonly [BatchRequest]
+    if (requests.length === 1) {
+      this.#sendOne(first)
+      return
+    }
+    this.#sendAll(withdrawalsFirst(requests))
+  }
+
+  #sendAll(requests: readonly BatchRequest[]): void {
+    const [first] = requests as readonly [BatchRequest]
+    if (requests.length === 1) this.#sendOne(first)
+    else if (!this.#settings.oneLockACall) this.#sendTogether(requests)
+    else for (const group of byLock(requests)) this.#sendTogether(group)
+  }
+
+  /** Without JSON: a text to decode would be most of what one request costs the script. */
+  #sendOne(request: BatchRequest): void {
+    const { verb, terms, claim } = request
+    const { prefix, publishTo, send } = this.#settings
+    const channel = typeof publishTo === 'string' ? publishTo : publishTo(claim.lock)
+    const args = [channel, verb, terms.text, claim.id, ...terms.fastArgs]
+    send(request, applyBatch, [keyOf(prefix, claim.lock)], args)
+  }
+
+  #sendTogether(requests: readonly BatchRequest[]): void {
+    const [first] = requests as readonly [BatchRequest]
+    const { prefix, publishTo, send } = this.#settings
+    const channel = typeof publishTo === 'string' ? publishTo : publishTo(first.claim.lock)
+    const keys = requests.map(({ claim }) => keyOf(prefix, claim.lock))
+    send(new BatchListener(requests), applyBatch, keys, [channel, ...payloadOf(requests)])
+  }
+}
+
+/** Hands the reply to several requests to each of them. */
+class BatchListener implements ReplyListener {
+  readonly #requests: readonly BatchRequest[]
+
+  constructor(requests: readonly BatchRequest[]) {
+    this.#requests = requests
+  }
+
+  done(error: LockError | undefined, reply?: unknown): void {
+    const requests = this.#requests
+    let lines: readonly string[]
+    try {
+      if (error !== undefined) throw error
+      lines = textOf(reply).split('\n')
+      invariant(lines.length === requests.length, 'a script answers each request of its call')
+    } catch (caught) {
+      for (const request of requests) request.done(explain(caught))
+      return
+    }
+    let index = 0
+    for (const request of requests) request.done(undefined, lines[index++])
+  }
+}
+
+function byLock(requests: readonly BatchRequest[]): Iterable<readonly BatchRequest[]> {
+  const groups = new Map<string, BatchRequest[]>()
+  for (const request of requests) {
+    const { lock } = request.claim
+    const group = groups.get(lock)
+    if (group) group.push(request)
+    else groups.set(lock, [request])
+  }
+  return groups.values()
+}
+
+/** Which request has which verb and terms, and then the terms. */
+function payloadOf(requests: readonly BatchRequest[]): string[] {
+  const texts: string[] = []
+  const list: (string | number)[] = []
+  for (const { verb, terms, claim } of requests) {
+    // Nearly always all of them have one or two.
+    let index = texts.indexOf(terms.text)
+    if (index < 0) index = texts.push(terms.text) - 1
+    list.push(verb, index, claim.id)
+  }
+  return [JSON.stringify(list), ...texts]
+}

@@ -1,0 +1,128 @@
+/**
+ * Wakes the waiters of a client: messages report what they were granted. The subscriptions differ
+ * from one server to a Cluster; how a message finds its waiter does not.
+ */
+import type { Clock } from '../../clock/clock.js'
+import { invariant } from '../../invariant.js'
+import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
+import { readGrant } from './wire/answers.js'
+
+export interface MessageListener {
+  message(text: string): void
+  /** Messages may have been missed: those about this lock, or about any. */
+  missed(lock?: string): void
+}
+
+/**
+ * The command and the channel with which scripts publish grants to this client: the same for all
+ * locks, or made for each.
+ */
+export type PublishTo = string | ((lock: string) => string)
+
+export interface Subscriptions {
+  readonly publishTo: PublishTo
+  /** Listens for grants of this lock, until every subscription to it is left. */
+  join(lock: string): Subscription
+  close(): void
+}
+
+export interface Subscription {
+  /** Undefined when it works already. */
+  readonly ready: Promise<void> | undefined
+  leave(): void
+}
+
+interface Watcher {
+  readonly lock: string
+  readonly wake: WakeListener
+}
+
+export class WakeUpInbox {
+  readonly subscriptions: Subscriptions
+  readonly #clock: Clock
+  /**
+   * How many attempts of a claim are in flight, by the claim's id. The values are numbers and no
+   * objects. When the engine replaces the table of an old map, the dead table keeps its values
+   * alive until the next full collection.
+   */
+  readonly #inFlight = new Map<string, number>()
+  /** Grants whose message overtook the answer to the attempt. */
+  readonly #earlyGrants = new Map<string, PushedGrant>()
+  readonly #watchers = new Map<string, Watcher>()
+
+  constructor(subscribe: (listener: MessageListener) => Subscriptions, clock: Clock) {
+    this.#clock = clock
+    this.subscriptions = subscribe({
+      message: (text) => this.#deliver(text),
+      missed: (lock) => this.#missed(lock),
+    })
+  }
+
+  /** Whether an attempt of this claim has not been answered yet. */
+  hasAttemptInFlight(claimId: string): boolean {
+    return this.#inFlight.has(claimId)
+  }
+
+  attemptSent(claimId: string): void {
+    this.#inFlight.set(claimId, (this.#inFlight.get(claimId) ?? 0) + 1)
+  }
+
+  attemptAnswered(claimId: string): void {
+    const left = (this.#inFlight.get(claimId) ?? 0) - 1
+    invariant(left >= 0, 'an attempt is answered once')
+    if (left > 0) {
+      this.#inFlight.set(claimId, left)
+      return
+    }
+    this.#inFlight.delete(claimId)
+    if (this.#earlyGrants.size === 0 || !this.#earlyGrants.has(claimId)) return
+    // The caller gets the answer in this tick and may then watch. After that the grant is useless.
+    this.#clock.timer(0, () => this.#dropEarlyGrant(claimId), true)
+  }
+
+  watch({ id, lock }: Claim, wake: WakeListener): Watch {
+    const watcher = { lock, wake }
+    this.#watchers.set(id, watcher)
+    const earlyGrant = this.#earlyGrants.get(id)
+    // Not from inside this call: the caller does not have its watch yet.
+    if (earlyGrant) queueMicrotask(() => this.#watchers.get(id)?.wake(earlyGrant))
+    const subscription = this.subscriptions.join(lock)
+    let open = true
+    return {
+      ready: subscription.ready,
+      close: () => {
+        if (!open) return
+        open = false
+        if (this.#watchers.get(id) === watcher) this.#watchers.delete(id)
+        subscription.leave()
+      },
+    }
+  }
+
+  close(): void {
+    this.subscriptions.close()
+    this.#earlyGrants.clear()
+    this.#watchers.clear()
+  }
+
+  /** A waiter that was granted the lock meanwhile has to ask for it. */
+  #missed(lock: string | undefined): void {
+    for (const watcher of [...this.#watchers.values()])
+      if (lock === undefined || watcher.lock === lock) watcher.wake()
+  }
+
+  #deliver(text: string): void {
+    for (const line of text.split('\n')) {
+      const grant = readGrant(line)
+      if (!grant) continue
+      const { claimId, token, tokens, ttlMs } = grant
+      const watcher = this.#watchers.get(claimId)
+      if (watcher) watcher.wake({ token, tokens, ttlMs })
+      else if (this.#inFlight.has(claimId)) this.#earlyGrants.set(claimId, { token, tokens, ttlMs })
+    }
+  }
+
+  #dropEarlyGrant(claimId: string): void {
+    if (!this.#inFlight.has(claimId)) this.#earlyGrants.delete(claimId)
+  }
+}

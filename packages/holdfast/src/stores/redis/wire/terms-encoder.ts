@@ -1,0 +1,99 @@
+/**
+ * Encodes what the scripts need of a request besides its claim's id. Most requests of a process are
+ * alike, so the last terms of each verb are kept. Encoding them for each request would be a good
+ * part of its cost here.
+ */
+import type { Claim, Owner, Renewal } from '../../../store/contract.js'
+import type { SealedRenewal } from './redlock-seal.js'
+
+export interface EncodedTerms {
+  /** All of it, as JSON. */
+  readonly text: string
+  /** What the fast path of `apply-batch.lua` needs of it; nothing where it cannot take that. */
+  readonly fastArgs: readonly string[]
+}
+
+const NOTHING: readonly string[] = []
+/** Of a vote that is retracted. */
+export const NO_TERMS: EncodedTerms = { text: '[]', fastArgs: NOTHING }
+
+export class TermsEncoder {
+  readonly #owners = new WeakMap<Owner, string>()
+  #lastClaim: Claim | undefined
+  #enqueue = false
+  #tokens = 0
+  #attempt = NO_TERMS
+  #renewed: Pick<Renewal, 'ttlMs' | 'owner'> | undefined
+  #renewal = NO_TERMS
+  #ttlMs = NaN
+  #firm = false
+  #withdrawal = NO_TERMS
+
+  attempt(claim: Claim, enqueue: boolean, tokens: number): EncodedTerms {
+    const last = this.#lastClaim
+    if (
+      last &&
+      this.#enqueue === enqueue &&
+      this.#tokens === tokens &&
+      last.owner === claim.owner &&
+      last.ttlMs === claim.ttlMs &&
+      last.weight === claim.weight &&
+      last.capacity === claim.capacity &&
+      last.kind === claim.kind &&
+      last.heartbeatMs === claim.heartbeatMs
+    ) {
+      return this.#attempt
+    }
+    const { kind, capacity, weight, ttlMs, heartbeatMs, owner } = claim
+    const numbers = `${capacity},${weight},${ttlMs},${heartbeatMs},${tokens},${enqueue ? 1 : 0}`
+    const text = `["${kind}",${numbers},${this.#ownerText(owner)}]`
+    this.#attempt = {
+      text,
+      fastArgs: weight === capacity ? [String(ttlMs), String(tokens)] : NOTHING,
+    }
+    this.#lastClaim = claim
+    this.#enqueue = enqueue
+    this.#tokens = tokens
+    return this.#attempt
+  }
+
+  renewal(renewal: SealedRenewal): EncodedTerms {
+    const { owner, token, keepsEnd } = renewal
+    const ttlMs = keepsEnd === true ? 0 : renewal.ttlMs
+    if (token !== undefined) {
+      return { text: `[${ttlMs},${this.#ownerText(owner)},${token}]`, fastArgs: NOTHING }
+    }
+    const last = this.#renewed
+    if (last?.ttlMs !== ttlMs || last.owner !== owner) {
+      this.#renewed = { ttlMs, owner }
+      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, fastArgs: NOTHING }
+    }
+    return this.#renewal
+  }
+
+  withdrawal(ttlMs: number, firm: boolean): EncodedTerms {
+    if (ttlMs !== this.#ttlMs || firm !== this.#firm) {
+      this.#withdrawal = {
+        text: `[${ttlMs},${firm ? 1 : 0}]`,
+        fastArgs: firm ? NOTHING : [String(ttlMs)],
+      }
+      this.#ttlMs = ttlMs
+      this.#firm = firm
+    }
+    return this.#withdrawal
+  }
+
+  seal(token: bigint): EncodedTerms {
+    return { text: `[${token}]`, fastArgs: NOTHING }
+  }
+
+  /** The owner as a JSON text inside JSON: the scripts keep it without reading it. */
+  #ownerText(owner: Owner): string {
+    let text = this.#owners.get(owner)
+    if (text === undefined) {
+      text = JSON.stringify(JSON.stringify(owner))
+      this.#owners.set(owner, text)
+    }
+    return text
+  }
+}

@@ -1,0 +1,63 @@
+/** The port through which the SQL store uses a database. */
+import type { TransactionGuard, PushedGrant } from '../../../store/contract.js'
+import type { Answers, Request } from '../wire.js'
+
+/** The wake-ups that a database sends. */
+export interface WakeUpEvents {
+  /** A waiting claim of this client was granted. */
+  onGrant(claimId: string, grant: PushedGrant): void
+  /** A claim of this client was granted, and the message does not say which. */
+  onSomeGrant(): void
+  /** A message may have been missed: each waiter should ask again. */
+  onHint(): void
+}
+
+/** A claim that waits. */
+export interface WaitingClaim {
+  readonly lock: string
+  readonly id: string
+}
+
+/** The grant of a claim that waited. */
+export interface FoundGrant {
+  readonly id: string
+  readonly grant: PushedGrant
+}
+
+/** A query for the names of locks with holders or waiters. */
+export interface NameQuery {
+  readonly prefix: string
+  readonly after: string
+  readonly limit: number
+}
+
+/** Rejections are `LockError`s. */
+export interface Database {
+  /** Such as `postgres`. */
+  readonly name: string
+  /** The channel on which the database wakes this client; its waiters' rows contain it. */
+  readonly channel: string
+  /**
+   * How many statements of one client are in flight at once. More would be smaller, and wait for
+   * each other's commit.
+   */
+  readonly maxStatements: number
+  /** How many requests share a statement at most. */
+  readonly largestBatch: number
+  /** The part of the transaction guard that differs between databases. */
+  readonly transactionGuard: Pick<TransactionGuard, 'begin' | 'isStillOpen'>
+  /** Applies all requests, in order, in one transaction and one round trip. */
+  run(requests: readonly Request[]): Promise<Answers>
+  /** Returns which of these claims hold their locks, where a message does not say that. */
+  findGrants?(claims: readonly WaitingClaim[]): Promise<readonly FoundGrant[]>
+  names(query: NameQuery): Promise<readonly string[]>
+  /**
+   * Starts to listen. Resolves when no message can be missed any more. Rejects when messages do not
+   * arrive.
+   */
+  listen(events: WakeUpEvents): Promise<void>
+  /** Stops listening and closes its connection. Another `listen` may follow. */
+  unlisten(): Promise<void>
+  /** Closes the connections that are not the pool's. */
+  close(): Promise<void>
+}

@@ -1,0 +1,150 @@
+/**
+ * Batches the requests of one process. Requests of one tick travel together. While a few statements
+ * are in flight, the others gather for the next one. So a busy process uses few connections of the
+ * caller's pool, and one commit serves many requests.
+ *
+ * Withdrawals go first, since they make room, and renewals before attempts, however many claims
+ * wait. The order of requests does not matter for safety: a
+ * withdrawn claim stays refused. It matters for fairness, since statements that are in flight
+ * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
+ * were answered. Heartbeats of waiters never wait.
+ */
+import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { storeClosed } from '../../store/errors.js'
+import type { Database } from './connection/database.js'
+import type { Answer, Request } from './wire.js'
+
+interface QueuedRequest {
+  readonly request: Request
+  /** New claims for one lock reach the database in the order in which they were made. */
+  readonly newClaimFor: string | undefined
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+/** Returns 0 for requests that go first. */
+function urgencyOf({ verb }: Request): 0 | 1 | 2 {
+  if (verb === 'withdraw') return 0
+  return verb === 'renew' ? 1 : 2
+}
+
+export class Batches {
+  readonly #database: Database
+  #queue: QueuedRequest[] = []
+  #inFlight = 0
+  /** The locks of new claims without an answer yet. */
+  readonly #unansweredLocks = new Set<string>()
+  #scheduled = false
+  #closed = false
+  readonly #onTickEnd = (): void => {
+    this.#scheduled = false
+    const batch = this.#takeBatch()
+    // An empty batch means that only new claims are left, which wait for answers to earlier ones.
+    if (batch.length === 0) return
+    this.#sendBatch(batch)
+    this.#schedule()
+  }
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /**
+   * Resolves to the answer to a request.
+   * @param newClaimFor the lock of a new claim: the request is sent after all earlier claims for it
+   * were answered, or together with them
+   */
+  send(request: Request, newClaimFor?: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) reject(this.#closedError())
+      else {
+        this.#queue.push({ request, newClaimFor, resolve, reject })
+        this.#schedule()
+      }
+    })
+  }
+
+  /** Rejects the requests that were not sent. Those that were sent are still answered. */
+  close(): void {
+    this.#closed = true
+    for (const item of this.#queue.splice(0)) item.reject(this.#closedError())
+  }
+
+  #schedule(): void {
+    if (
+      this.#scheduled ||
+      this.#inFlight >= this.#database.maxStatements ||
+      this.#queue.length === 0
+    )
+      return
+    this.#scheduled = true
+    // Promises that settle in this tick run first, since they may make further requests.
+    process.nextTick(this.#onTickEnd)
+  }
+
+  #takeBatch(): QueuedRequest[] {
+    const queue = this.#queue
+    if (queue.length > 1) {
+      const groups: QueuedRequest[][] = [[], [], []]
+      for (const item of queue) groups[urgencyOf(item.request)]?.push(item)
+      this.#queue = groups.flat()
+    }
+    if (this.#unansweredLocks.size === 0) return this.#queue.splice(0, this.#database.largestBatch)
+    const batch: QueuedRequest[] = []
+    const rest: QueuedRequest[] = []
+    for (const item of this.#queue) {
+      const { newClaimFor: lock } = item
+      const isHeldBack = lock !== undefined && this.#unansweredLocks.has(lock)
+      if (isHeldBack || batch.length === this.#database.largestBatch) rest.push(item)
+      else batch.push(item)
+    }
+    this.#queue = rest
+    return batch
+  }
+
+  #sendBatch(batch: readonly QueuedRequest[]): void {
+    const locks = new Set(batch.flatMap(({ newClaimFor }) => newClaimFor ?? []))
+    for (const lock of locks) this.#unansweredLocks.add(lock)
+    this.#inFlight += 1
+    void this.#run(batch).then(() => {
+      for (const lock of locks) this.#unansweredLocks.delete(lock)
+      this.#inFlight -= 1
+      this.#schedule()
+    })
+  }
+
+  /** Never rejects. */
+  #run(batch: readonly QueuedRequest[]): Promise<void> {
+    return this.#database.run(batch.map(({ request }) => request)).then(
+      (answers) => {
+        batch.forEach((item, index) => {
+          const answer = answers[index]
+          if (answer) item.resolve(answer)
+          else item.reject(this.#noAnswer())
+        })
+      },
+      (error: unknown) => this.#fail(batch, error),
+    )
+  }
+
+  /** Sends requests one by one if the database cannot read one of them, so the others succeed. */
+  async #fail(batch: readonly QueuedRequest[], error: unknown): Promise<void> {
+    if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
+      for (const item of batch) await this.#run([item])
+    } else for (const item of batch) item.reject(error)
+  }
+
+  #noAnswer(): StoreUnavailableError {
+    return new StoreUnavailableError(
+      'The routines in the database did not answer every request. Run holdfast migrate --store URL.',
+      {
+        code: 'STORE_CONFIG',
+        store: this.#database.name,
+      },
+    )
+  }
+
+  #closedError(): LockError {
+    return storeClosed(this.#database.name)
+  }
+}
