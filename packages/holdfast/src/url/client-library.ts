@@ -3,39 +3,19 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { settingsError } from './settings-error.js'
 
-/** The modules that can serve the URLs of a kind of store. The first that is found is used. */
-const MODULES = {
-  redis: ['ioredis', 'redis'],
-  postgres: ['pg'],
-  mysql: ['mysql2/promise'],
-} as const
-
-export type ClientKind = keyof typeof MODULES
-
-/** Returns the modules that can serve the URLs of a scheme; none for a store that needs none. */
-export function clientModules(scheme: string): readonly string[] {
-  if (/^(?:rediss?(?:[+].*)?|redlocks?)$/.test(scheme)) return MODULES.redis
-  if (/^postgres(?:ql)?$/.test(scheme)) return MODULES.postgres
-  return /^(?:mysql|mariadb)$/.test(scheme) ? MODULES.mysql : []
-}
-
-/**
- * Loads the client library of a kind of store.
- * @param folder where to look first; then beside Holdfast
- * @throws StoreUnavailableError (`STORE_CONFIG`) when none is installed.
- */
-export function loadClient(kind: ClientKind, folder: string | undefined): Promise<Loaded> {
-  return loadFirst(kind, MODULES[kind], folder)
-}
-
 interface Loaded {
   readonly name: string
   readonly library: unknown
 }
 
-/** Loads the first of these modules that the folder has, or else the place of Holdfast. */
-export async function loadFirst(
-  scheme: string,
+/**
+ * Loads the client library of a kind of store.
+ * @param names the modules that can serve its URLs: the first that is found is used
+ * @param folder where to look first; then beside Holdfast
+ * @throws StoreUnavailableError (`STORE_CONFIG`) when none is installed.
+ */
+export async function loadClient(
+  kind: string,
   names: readonly string[],
   folder: string | undefined,
 ): Promise<Loaded> {
@@ -51,7 +31,7 @@ export async function loadFirst(
   }
   const packages = names.map((name) => JSON.stringify(packageOf(name))).join(' or ')
   throw settingsError(
-    `${scheme}: URLs need the package ${packages}, which is not installed. Run: npm install ${packageOf(names[0] ?? '')}`,
+    `${kind}: URLs need the package ${packages}, which is not installed. Run: npm install ${packageOf(names[0] ?? '')}`,
   )
 }
 

@@ -4,6 +4,9 @@ import type { MysqlPool } from '../stores/mysql/index.js'
 import { loadClient } from './client-library.js'
 import { databaseUrl } from './database-url.js'
 
+/** The modules that can serve these URLs. */
+export const MYSQL_CLIENTS = ['mysql2/promise']
+
 /** A pool that the caller owns, and the prefix of the tables. */
 export interface OwnMysqlPool {
   readonly pool: MysqlPool & { end(): Promise<void> }
@@ -20,7 +23,7 @@ interface Mysql2 {
  */
 export async function openMysqlPool(text: string, libraries?: string): Promise<OwnMysqlPool> {
   const { url: uri, own: prefix } = databaseUrl(text, 'prefix')
-  const { library } = await loadClient('mysql', libraries)
+  const { library } = await loadClient('mysql', MYSQL_CLIENTS, libraries)
   try {
     const pool = (library as Mysql2).createPool({ uri, connectionLimit: 3 })
     return { pool, ...(prefix === undefined ? {} : { prefix }) }

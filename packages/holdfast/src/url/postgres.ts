@@ -5,6 +5,9 @@ import { loadClient } from './client-library.js'
 import { databaseUrl } from './database-url.js'
 import { settingsError } from './settings-error.js'
 
+/** The modules that can serve these URLs. */
+export const POSTGRES_CLIENTS = ['pg']
+
 /** The default timeout of a request. */
 const CONNECT_LIMIT_MS = 5_000
 
@@ -27,7 +30,7 @@ interface Pg {
 export async function openPostgresPool(text: string, libraries?: string): Promise<OwnPostgresPool> {
   const { url, own: schema } = databaseUrl(text, 'schema')
   assertFiles(url)
-  const { library } = await loadClient('postgres', libraries)
+  const { library } = await loadClient('postgres', POSTGRES_CLIENTS, libraries)
   const pool = new (library as Pg).Pool({
     connectionString: url,
     max: 2,

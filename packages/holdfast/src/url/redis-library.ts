@@ -5,6 +5,9 @@ import { noteOwned } from '../stores/redis/connection/transports/owned-client.js
 import { loadClient } from './client-library.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 
+/** The modules that can serve these URLs. */
+export const REDIS_CLIENTS = ['ioredis', 'redis']
+
 /** A connection that its maker owns. */
 export interface Connection {
   readonly client: RedisClient
@@ -29,7 +32,7 @@ const CONNECTION_NAME = 'holdfast'
  * @throws StoreUnavailableError (`STORE_CONFIG`) when there is none.
  */
 export async function findRedisLibrary(folder?: string): Promise<RedisLibrary> {
-  const { name, library } = await loadClient('redis', folder)
+  const { name, library } = await loadClient('redis', REDIS_CLIENTS, folder)
   return name === 'ioredis' ? ofIoRedis(library as IoRedis) : ofNodeRedis(library as NodeRedis)
 }
 

@@ -12,7 +12,7 @@ import { startPostgres, type PostgresServer } from '@holdfast/servers/postgres'
 import { createLocks, LockUsageError } from '../../dist/index.js'
 import { openStore } from '../../dist/url/index.js'
 import { migratePostgres } from '../../dist/stores/postgres/index.js'
-import { loadFirst } from '../../dist/url/client-library.js'
+import { loadClient } from '../../dist/url/client-library.js'
 import { openPostgresPool } from '../../dist/url/postgres.js'
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
@@ -135,7 +135,7 @@ describe('openStore', () => {
   })
 
   it('names the package that is missing, and how to install it', async () => {
-    await expect(loadFirst('mysql', ['no-such-mysql/promise'], folder)).rejects.toMatchObject({
+    await expect(loadClient('mysql', ['no-such-mysql/promise'], folder)).rejects.toMatchObject({
       code: 'STORE_CONFIG',
       message:
         'mysql: URLs need the package "no-such-mysql", which is not installed. Run: npm install no-such-mysql',

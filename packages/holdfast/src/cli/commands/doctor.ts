@@ -14,7 +14,7 @@ import { printableLines } from '../output/text.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
 import { readHostSettings } from '../stores/host-settings.js'
 import { openStore } from '../stores/open-store.js'
-import { REDIS_SCHEMES } from '../../url/redis-url.js'
+import { kindOf } from '../../url/kinds.js'
 import { schemeOf } from '../../url/scheme.js'
 import type { Command } from './command.js'
 import { stdout } from '../output/streams.js'
@@ -73,7 +73,7 @@ function hostFile(): Finding[] {
 }
 
 async function printAcl(location: StoreLocation, json: boolean): Promise<number> {
-  if (!REDIS_SCHEMES.includes(schemeOf(location.url))) {
+  if (kindOf(schemeOf(location.url))?.name !== 'redis') {
     throw new UsageError('--print-acl is for Redis. Give --store the URL of a Redis server.')
   }
   const acl = await loadDoctor().redisAcl(location)

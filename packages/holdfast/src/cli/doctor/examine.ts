@@ -1,7 +1,7 @@
 /** All checks of `holdfast doctor`: of the store, and of this machine. */
 import { createLocks } from '../../index.js'
 import type { Store } from '../../store/index.js'
-import { REDIS_SCHEMES } from '../../url/redis-url.js'
+import { kindOf, type StoreKindName } from '../../url/kinds.js'
 import { schemeOf } from '../../url/scheme.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { failure, type Finding } from './check.js'
@@ -37,26 +37,17 @@ async function examineStore(location: StoreLocation, open: OpenStore): Promise<F
   }
 }
 
-/** Runs the checks that only this kind of store needs. */
+/** The checks that only one kind of store needs. */
+const CHECKS: Readonly<Record<StoreKindName, (location: StoreLocation) => Promise<Finding[]>>> = {
+  embedded: ({ url }) => checkEmbedded(url),
+  redis: checkRedis,
+  postgres: checkPostgres,
+  mysql: checkMysql,
+  etcd: ({ url }) => checkEtcd(url),
+  zookeeper: ({ url }) => checkZooKeeper(url),
+}
+
 async function examineService(location: StoreLocation): Promise<Finding[]> {
-  const { url } = location
-  const scheme = schemeOf(url)
-  if (REDIS_SCHEMES.includes(scheme)) return checkRedis(location)
-  switch (scheme) {
-    case 'embedded':
-      return checkEmbedded(url)
-    case 'etcd':
-    case 'etcds':
-      return checkEtcd(url)
-    case 'zk':
-      return checkZooKeeper(url)
-    case 'postgres':
-    case 'postgresql':
-      return checkPostgres(location)
-    case 'mysql':
-    case 'mariadb':
-      return checkMysql(location)
-    default:
-      return []
-  }
+  const kind = kindOf(schemeOf(location.url))
+  return kind === undefined ? [] : CHECKS[kind.name](location)
 }

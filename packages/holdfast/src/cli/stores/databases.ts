@@ -6,11 +6,10 @@ import {
   type PostgresDiagnosis,
 } from '../../stores/postgres/diagnose.js'
 import * as postgres from '../../stores/postgres/index.js'
-import { clientModules } from '../../url/client-library.js'
 import { databaseUrl } from '../../url/database-url.js'
+import { kindOf } from '../../url/kinds.js'
 import { openMysqlPool } from '../../url/mysql.js'
 import { openPostgresPool } from '../../url/postgres.js'
-import { REDIS_SCHEMES } from '../../url/redis-url.js'
 import { schemeOf } from '../../url/scheme.js'
 import { UsageError } from '../cli-error.js'
 import { libraryFolder } from './libraries.js'
@@ -44,16 +43,13 @@ export function examineMysql(location: StoreLocation): Promise<MysqlDiagnosis> {
   return withMysql(location, diagnoseMysql)
 }
 
-const WITHOUT_TABLES = [...REDIS_SCHEMES, 'embedded', 'etcd', 'etcds', 'zk']
-
 /** Whether the URL names PostgreSQL; false for MySQL, undefined for a store in no database. */
 function isPostgres(url: string): boolean | undefined {
-  const [module] = clientModules(schemeOf(url))
-  if (module === 'pg') return true
-  if (module === 'mysql2/promise') return false
   const scheme = schemeOf(url)
-  if (WITHOUT_TABLES.includes(scheme)) return undefined
-  throw new UsageError(`There is no store for ${scheme}: URLs.`)
+  const kind = kindOf(scheme)
+  if (kind === undefined) throw new UsageError(`There is no store for ${scheme}: URLs.`)
+  if (kind.name === 'postgres') return true
+  return kind.name === 'mysql' ? false : undefined
 }
 
 type PostgresOptions = Awaited<ReturnType<typeof openPostgresPool>>

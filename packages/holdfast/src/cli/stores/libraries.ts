@@ -6,7 +6,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, sep } from 'node:path'
-import { clientModules } from '../../url/client-library.js'
+import { kindOf } from '../../url/kinds.js'
 import { schemeOf } from '../../url/scheme.js'
 import { ConfigError } from '../cli-error.js'
 import { openToOthers, stepsTo } from './open-to-others.js'
@@ -14,7 +14,7 @@ import { workingFolder } from './working-folder.js'
 
 /** Returns the folder for the client library of a URL; undefined for the place of the command. */
 export function libraryFolder(url: string, modules: string | undefined): string | undefined {
-  const names = clientModules(schemeOf(url))
+  const names = kindOf(schemeOf(url))?.clients ?? []
   return names.length === 0 ? undefined : folderOf(names, modules)
 }
 

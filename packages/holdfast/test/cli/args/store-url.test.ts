@@ -146,7 +146,7 @@ describe('which store', () => {
     ['mysql://app@h/db?schema=s', 64, 'Did you mean prefix?'],
     ['postgres://app@h/db?shema=s', 64, 'Did you mean schema?'],
     ['postgres://app@h/db?Schema=s', 64, 'Did you mean schema?'],
-    ['postgres://app@h/db?mode=session', 64, 'has the option mode, which does not exist'],
+    ['postgres://app@h/db?mode=session', 64, 'has the option "mode", which is unknown'],
     ['postgres://app@h/db?ssl-mode=REQUIRED', 64, 'Write sslmode=verify-full'],
     ['postgres://app@h/db?sslMode=require', 64, 'Write sslmode=verify-full'],
     ['postgres://app@h/db?ssl_mode=require', 64, 'Write sslmode=verify-full'],
