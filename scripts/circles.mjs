@@ -1,6 +1,6 @@
 /**
  * Fails when files import each other in a circle. The linter's `import/no-cycle` sees `import` and
- * `export … from`, types included; this also sees `require`, `import()` and the types of `import()`.
+ * `export … from`, types included. This also sees `require`, `import()` and its types.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ function importsOf(/** @type {string} */ file) {
     .filter((path) => files.has(path))
 }
 
-/** @param {string} file @param {string[]} path @returns {string[][]} those that its imports close */
+/** @param {string} file @param {string[]} path @returns {string[][]} circles on the way from it */
 function circlesFrom(file, path) {
   if (visited.get(file) === 'open') return [[...path.slice(path.indexOf(file)), file]]
   if (visited.has(file)) return []

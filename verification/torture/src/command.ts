@@ -94,11 +94,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   const usualStores = commandLine ? COMMAND_LINE_STORES : STORE_NAMES
   const stores = values.store === undefined ? usualStores : listOf(values.store).map(storeName)
   assertTogether(stores, subjects)
-  if (values.waiters !== undefined && subjects.some((subject) => subject !== 'holdfast')) {
-    throw new UsageError(
-      'Waiters crowd the locks of the library only: leave out --waiters, or --subject.',
-    )
-  }
+  if (values.waiters !== undefined) assertLibrary(subjects)
   const usual = values.record === true && !commandLine ? 'all' : 'promised'
   const faults = listOf([values.faults ?? usual])
   const kindsFor = (store: StoreName): AnyFaultKind[] =>
@@ -107,13 +103,9 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   return {
     stores: [...new Set(stores)],
     subjects: [...new Set(subjects)],
-    seconds:
-      values.seconds === undefined
-        ? SECONDS
-        : wholeNumber('seconds', values.seconds, 1, LONGEST_SECONDS),
-    seed: values.seed === undefined ? 1 : wholeNumber('seed', values.seed, 0, 2 ** 32),
-    waiters:
-      values.waiters === undefined ? 0 : wholeNumber('waiters', values.waiters, 0, MOST_WAITERS),
+    seconds: wholeNumber('seconds', values, { least: 1, most: LONGEST_SECONDS, usual: SECONDS }),
+    seed: wholeNumber('seed', values, { least: 0, most: 2 ** 32, usual: 1 }),
+    waiters: wholeNumber('waiters', values, { least: 0, most: MOST_WAITERS, usual: 0 }),
     faultsFor: kindsFor,
     together: isTogether(values.faults) ? values.faults : undefined,
     plan: values.plan === true,
@@ -123,6 +115,13 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     report: values.report,
     record: values.record === true,
   }
+}
+
+function assertLibrary(subjects: readonly SubjectName[]): void {
+  if (subjects.every((subject) => subject === 'holdfast')) return
+  throw new UsageError(
+    'Waiters crowd the locks of the library only: leave out --waiters, or --subject.',
+  )
 }
 
 /** @throws UsageError when a subject cannot be tried on a store, or beside another one. */
@@ -191,7 +190,12 @@ function listOf(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split(',')).map((name) => name.trim())
 }
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
+function wholeNumber(
+  name: 'seconds' | 'seed' | 'waiters',
+  { [name]: text }: Values,
+  { least, most, usual }: Record<'least' | 'most' | 'usual', number>,
+): number {
+  if (text === undefined) return usual
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= most) return value
   throw new UsageError(`--${name} takes a whole number from ${least} to ${most}, not "${text}".`)

@@ -1,5 +1,5 @@
 /** The holds and waits of a history, as the clients saw them. */
-import type { HistoryEvent } from '../history/index.js'
+import type { HistoryAction, HistoryEvent } from '../history/index.js'
 import { NEVER, type Hold, type Release, type Wait } from './hold.js'
 import { truthOf, type Truth } from './server-holds.js'
 import { inOrder, type Trail } from './violation.js'
@@ -64,29 +64,10 @@ class StoryBuilder {
     if (event.f === 'truth') return void this.truths.push(event)
     if (event.f === 'write' || event.f === 'read') return
     const actor = this.#actor(event)
-    switch (event.f) {
-      case 'acquire':
-        return this.#acquire(actor, event)
-      case 'enqueued':
-        if (!actor.wait) return
-        actor.wait.enqueuedNs ??= event.t_ns
-        follow(actor.wait, event)
-        return
-      case 'renew':
-        if (event.type === 'ok' && actor.hold) extend(actor.hold, event)
-        return
-      case 'downgrade':
-        if (event.type === 'invoke' && actor.hold) lower(actor.hold, event)
-        return
-      case 'release':
-        if (actor.hold) release(actor.hold, event)
-        return
-      case 'lost':
-        if (actor.hold) end(actor.hold, event)
-        return
-      case 'held':
-        if (actor.hold) noteCheck(actor.hold, event)
-    }
+    if (event.f === 'acquire') return this.#acquire(actor, event)
+    if (event.f === 'enqueued') {
+      if (actor.wait) enqueue(actor.wait, event)
+    } else if (actor.hold) DURING_HOLD[event.f]?.(actor.hold, event)
   }
 
   /** Returns the holds, in the order in which they began. */
@@ -196,6 +177,24 @@ function granted(event: HistoryEvent, wait: OpenWait | undefined): OpenHold {
     trail: { event, before: wait?.trail },
     renewal: undefined,
   }
+}
+
+/** What an action changes about the hold of its actor. */
+const DURING_HOLD: Partial<Record<HistoryAction, (hold: OpenHold, event: HistoryEvent) => void>> = {
+  renew(hold, event) {
+    if (event.type === 'ok') extend(hold, event)
+  },
+  downgrade(hold, event) {
+    if (event.type === 'invoke') lower(hold, event)
+  },
+  release,
+  lost: end,
+  held: noteCheck,
+}
+
+function enqueue(wait: OpenWait, event: HistoryEvent): void {
+  wait.enqueuedNs ??= event.t_ns
+  follow(wait, event)
 }
 
 function extend(hold: OpenHold, event: HistoryEvent): void {

@@ -24,7 +24,7 @@ export type SqlTransaction =
 
 /** @throws LockUsageError for what is no transaction, as far as can be seen. */
 export function sessionOf(tx: SqlTransaction): SqlSession {
-  const session = isObject(tx) ? recognised(tx) : undefined
+  const session = isObject(tx) ? SOURCES.find(({ isIts }) => isIts(tx))?.session(tx) : undefined
   if (session) return session
   throw new LockUsageError(
     'A transaction is needed here, as pg, postgres, mysql2/promise, Kysely, Drizzle, Knex, Prisma or TypeORM give it to the ' +
@@ -32,29 +32,51 @@ export function sessionOf(tx: SqlTransaction): SqlSession {
   )
 }
 
+/** Where a transaction may come from. */
+interface Source {
+  /** Whether an object is of this library, by a mark that others lack. */
+  readonly isIts: (tx: object) => boolean
+  /** Returns undefined for what is no transaction, such as a pool. */
+  readonly session: (tx: object) => SqlSession | undefined
+}
+
 /**
  * The order matters: the most telling marks first, since a client of `pg` is known by its `query`
  * alone.
  */
-function recognised(tx: object): SqlSession | undefined {
-  if ('dialect' in tx && typeof tx.dialect === 'string' && has(tx, 'query')) {
-    return has(tx, 'transaction') ? undefined : (tx as SqlSession)
-  }
-  if (has(tx, 'getExecutor')) return kyselySession(tx as KyselyTransaction)
-  if (isDrizzle(tx))
-    return has(tx, 'rollback') ? drizzleSession(tx as DrizzleTransaction) : undefined
-  if (has(tx, '$queryRawUnsafe')) {
-    return has(tx, '$connect') ? undefined : prismaSession(tx as PrismaTransaction)
-  }
-  if (has(tx, 'raw') && 'client' in tx) return knexSession(tx as KnexTransaction)
-  if (has(tx, 'unsafe'))
-    return has(tx, 'savepoint') ? postgresJsSession(tx as PostgresJsTransaction) : undefined
-  if (isTypeorm(tx)) return typeormSession(tx as TypeormTransaction)
-  if (has(tx, 'execute') && has(tx, 'query')) {
-    return has(tx, 'getConnection') ? undefined : mysqlSession(tx as MysqlTransaction)
-  }
-  return has(tx, 'query') ? checkedPgSession(tx) : undefined
-}
+const SOURCES: readonly Source[] = [
+  {
+    isIts: (tx) => 'dialect' in tx && typeof tx.dialect === 'string' && has(tx, 'query'),
+    session: (tx) => (has(tx, 'transaction') ? undefined : (tx as SqlSession)),
+  },
+  {
+    isIts: (tx) => has(tx, 'getExecutor'),
+    session: (tx) => kyselySession(tx as KyselyTransaction),
+  },
+  {
+    isIts: isDrizzle,
+    session: (tx) => (has(tx, 'rollback') ? drizzleSession(tx as DrizzleTransaction) : undefined),
+  },
+  {
+    isIts: (tx) => has(tx, '$queryRawUnsafe'),
+    session: (tx) => (has(tx, '$connect') ? undefined : prismaSession(tx as PrismaTransaction)),
+  },
+  {
+    isIts: (tx) => has(tx, 'raw') && 'client' in tx,
+    session: (tx) => knexSession(tx as KnexTransaction),
+  },
+  {
+    isIts: (tx) => has(tx, 'unsafe'),
+    session: (tx) =>
+      has(tx, 'savepoint') ? postgresJsSession(tx as PostgresJsTransaction) : undefined,
+  },
+  { isIts: isTypeorm, session: (tx) => typeormSession(tx as TypeormTransaction) },
+  {
+    isIts: (tx) => has(tx, 'execute') && has(tx, 'query'),
+    session: (tx) => (has(tx, 'getConnection') ? undefined : mysqlSession(tx as MysqlTransaction)),
+  },
+  { isIts: (tx) => has(tx, 'query'), session: checkedPgSession },
+]
 
 function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'

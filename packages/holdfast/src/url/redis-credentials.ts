@@ -14,6 +14,9 @@ export type Fail = (what: string) => LockUsageError
 
 type Env = Readonly<Record<string, string | undefined>>
 
+/** Returns the value of HOLDFAST_KIND_NAME, if it has one. */
+type Variable = (name: string) => string | undefined
+
 export interface Sources {
   /** Begins the names of the variables, after HOLDFAST_. */
   readonly kind: 'REDIS' | 'SENTINEL'
@@ -33,7 +36,7 @@ export function credentialsOf(
   env: Env,
   fail: Fail,
 ): RedisCredentials | undefined {
-  const variable = (name: string): string | undefined => {
+  const variable: Variable = (name) => {
     const value = env[`HOLDFAST_${kind}_${name}`]
     return value === '' ? undefined : value
   }
@@ -44,12 +47,7 @@ export function credentialsOf(
       `Set HOLDFAST_${kind}_PASSWORD or HOLDFAST_${kind}_PASSWORD_FILE, not both.`,
     )
   }
-  const path =
-    file ??
-    (own === undefined && variable('PASSWORD') === undefined
-      ? variable('PASSWORD_FILE')
-      : undefined)
-  const password = own ?? (path === undefined ? variable('PASSWORD') : secretIn(path))
+  const password = own ?? passwordFrom(file, variable)
   const username = name ?? (own === undefined ? variable('USERNAME') : undefined)
   if (password === undefined) {
     if (username === undefined) return undefined
@@ -59,6 +57,14 @@ export function credentialsOf(
     )
   }
   return { ...(username === undefined ? {} : { username }), password }
+}
+
+/** Returns the password of the first source after the URL's own. */
+function passwordFrom(file: string | undefined, variable: Variable): string | undefined {
+  if (file !== undefined) return secretIn(file)
+  const password = variable('PASSWORD')
+  const path = variable('PASSWORD_FILE')
+  return password === undefined && path !== undefined ? secretIn(path) : password
 }
 
 function splitUser(

@@ -17,11 +17,11 @@ test('a claim that is never watched leaves no rejection unhandled', async () => 
   const result = await enter(
     async () => ({ succeeded: true, revision: 5n, term: 1n, answers: [] }),
     claim,
-    { take: () => 'key', exchange: () => 'key' },
     newEntryData(claim, 0),
     { holder: session, waiter: session, openWaiter: async () => session },
     {
       keys: new Keys(),
+      entryKeys: { take: () => 'key', exchange: () => 'key' },
       crowd: { before: () => Promise.reject(new Error('the store was closed')) },
       isFull: false,
     },

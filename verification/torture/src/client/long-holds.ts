@@ -73,8 +73,8 @@ export async function startLongHolds(
   const before = (index + clients - 1) % clients
   const posts = await Promise.all(
     LONG_HOLDS.flatMap((longHold) => [
-      startPost(assignment, library, site, longHold, index, longHold.homeMs),
-      startPost(assignment, library, site, longHold, before, [longHold.guestMs]),
+      startPost(assignment, library, site, longHold, { home: index, ttlsMs: longHold.homeMs }),
+      startPost(assignment, library, site, longHold, { home: before, ttlsMs: [longHold.guestMs] }),
     ]),
   )
   return {
@@ -89,8 +89,7 @@ async function startPost(
   library: Library,
   site: Site,
   longHold: LongHold,
-  home: number,
-  ttlsMs: readonly number[],
+  { home, ttlsMs }: { readonly home: number; readonly ttlsMs: readonly number[] },
 ): Promise<Holders> {
   const { store, end } = await openStore(name, connection, index, library)
   const locks = library.createLocks(store)

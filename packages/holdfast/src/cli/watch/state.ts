@@ -75,6 +75,8 @@ export type Key = string
 export function press(state: WatchState, key: Key, pageLines: number): WatchState | 'quit' {
   if (key === 'interrupt') return 'quit'
   if (state.typing) return type(state, key)
+  const lines = linesOf(key, pageLines)
+  if (lines !== undefined) return move(state, lines)
   switch (key) {
     case 'q':
       return 'quit'
@@ -88,24 +90,32 @@ export function press(state: WatchState, key: Key, pageLines: number): WatchStat
       return { ...state, opened: true, selected: selectedLock(state)?.lock }
     case 'escape':
       return state.opened ? { ...state, opened: false } : { ...state, filter: '' }
-    case 'up':
-    case 'k':
-      return move(state, -1)
-    case 'down':
-    case 'j':
-      return move(state, 1)
-    case 'page-up':
-      return move(state, -pageLines)
-    case 'page-down':
-      return move(state, pageLines)
-    case 'home':
-    case 'g':
-      return move(state, -Infinity)
-    case 'end':
-    case 'G':
-      return move(state, Infinity)
     default:
       return state
+  }
+}
+
+/** Returns by how many lines a key moves the selection; undefined for the other keys. */
+function linesOf(key: Key, pageLines: number): number | undefined {
+  switch (key) {
+    case 'up':
+    case 'k':
+      return -1
+    case 'down':
+    case 'j':
+      return 1
+    case 'page-up':
+      return -pageLines
+    case 'page-down':
+      return pageLines
+    case 'home':
+    case 'g':
+      return -Infinity
+    case 'end':
+    case 'G':
+      return Infinity
+    default:
+      return undefined
   }
 }
 

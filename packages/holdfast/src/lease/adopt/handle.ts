@@ -51,21 +51,25 @@ export function decodeHandle(text: unknown): Handle {
   )
 }
 
-function readFields(body: string): Handle | undefined {
-  let fields: unknown
+/** Returns the list that a body encodes, if it is one. */
+function parseFields(body: string): readonly unknown[] | undefined {
   try {
-    fields = JSON.parse(Buffer.from(body, 'base64url').toString())
+    const fields: unknown = JSON.parse(Buffer.from(body, 'base64url').toString())
+    return Array.isArray(fields) ? fields : undefined
   } catch {
     return undefined
   }
-  if (!Array.isArray(fields) || fields.length !== 8) return undefined
-  const [store, lock, claimId, token, kind, capacity, weight, ttlMs] = fields as unknown[]
+}
+
+function readFields(body: string): Handle | undefined {
+  const fields = parseFields(body)
+  if (fields?.length !== 8) return undefined
+  const [store, lock, claimId, token, kind, capacity, weight, ttlMs] = fields
   const isName = typeof lock === 'string' && isLockName(lock)
   const isClaim = typeof claimId === 'string' && /^[\w.-]{1,64}$/.test(claimId)
   const isToken = typeof token === 'string' && /^\d{1,20}$/.test(token)
   const isWeight = isCount(capacity) && isCount(weight) && weight <= capacity
-  const isTtl = typeof ttlMs === 'number' && ttlMs > 0 && ttlMs <= LONGEST_TTL_MS
-  if (!isName || !isClaim || !isToken || !isWeight || !isTtl) return undefined
+  if (!isName || !isClaim || !isToken || !isWeight || !isTtl(ttlMs)) return undefined
   if (typeof store !== 'string' || !KINDS.includes(String(kind))) return undefined
   return {
     store,
@@ -81,6 +85,10 @@ function readFields(body: string): Handle | undefined {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+function isTtl(value: unknown): value is number {
+  return typeof value === 'number' && value > 0 && value <= LONGEST_TTL_MS
 }
 
 function isLockName(name: string): boolean {

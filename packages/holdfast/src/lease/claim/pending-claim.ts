@@ -37,6 +37,25 @@ import { isRetryable } from '../release/withdrawals.js'
 /** After this many attempts on a busy lock a claim is no new one. */
 const POLLS_OF_NEW_CLAIMS = 8
 
+/** With what a claim begins. */
+interface FirstAttempt {
+  readonly claim: Claim
+  /** The attempt, if it has left. */
+  readonly sent?: SentAttempt
+  /**
+   * The open release of this client behind which the attempt has left. A broken connection may have
+   * changed their order. So an attempt that finds the lock taken before the release is answered
+   * counts only if a second one after the answer finds the same.
+   */
+  readonly behind?: Promise<unknown> | undefined
+}
+
+/**
+ * What stands before the first attempt: an open release of this client, the pause after it, or an
+ * outage. After an outage all attempts leave with the next round of retries.
+ */
+export type Obstacle = { readonly until: Promise<unknown> } | { readonly failure: LockError }
+
 export class PendingClaim implements Retryable, AwaitedClaim {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly order: number
@@ -54,23 +73,16 @@ export class PendingClaim implements Retryable, AwaitedClaim {
   declare private state: ClaimState
   /** Answers to attempts that left before may be about a grant that is over. */
   declare private trustedFromMs: number | undefined
-  /**
-   * The open release of this client behind which the first attempt has left. A broken connection
-   * may have changed their order. So an attempt that finds the lock taken before the release is
-   * answered counts only if a second one after the answer finds the same.
-   */
-  declare behind: Promise<unknown> | undefined
+  declare private behind: Promise<unknown> | undefined
   /** Made when the claim has to wait. */
   declare private wakeUps: ClaimWakeUps | undefined
 
-  /** @param sent the first attempt, if it has left */
   constructor(
     services: Services,
     template: ClaimTemplate,
     terms: ClaimTerms,
     listener: ClaimListener,
-    claim: Claim,
-    sent?: SentAttempt,
+    { claim, sent, behind }: FirstAttempt,
   ) {
     this.order = services.runtime.claims
     this.services = services
@@ -79,8 +91,9 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     this.listener = listener
     this.claim = claim
     this.state = sent ? { name: 'attempted', first: sent, polls: 0, isResent: false } : UNSENT
+    this.behind = behind
     this.isAnswered = false
-    this.log = this.behind = this.wakeUps = this.queueNumber = this.trustedFromMs = undefined
+    this.log = this.wakeUps = this.queueNumber = this.trustedFromMs = undefined
   }
 
   get lock(): string {
@@ -111,20 +124,21 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     return this.isAnswered ? undefined : this.attempts().unansweredSinceMs
   }
 
-  /** Begins with the next round of retries, since the store did not answer an earlier caller. */
-  holdBack(failure: LockError): this {
-    this.attempts().beginOutage(failure)
-    this.services.retries.add(this, failure)
+  /** Begins when nothing stands before the first attempt any more. */
+  wait(obstacle: Obstacle): this {
+    if ('until' in obstacle) this.sendAfter(obstacle.until)
+    else {
+      this.attempts().beginOutage(obstacle.failure)
+      this.services.retries.add(this, obstacle.failure)
+    }
     return this
   }
 
-  /** Begins behind an open release of this client, or the pause after it. */
-  startAfter(release: Promise<unknown>): this {
+  private sendAfter(release: Promise<unknown>): void {
     this.attempts().noteHeldBack()
     void release.then(() => {
       if (!this.isOver) this.send()
     })
-    return this
   }
 
   /** Attempts now, unless no attempt has left yet. */
@@ -184,9 +198,8 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     if (channels.attempted.hasSubscribers) announceAnswer(this.services.runtime, sent, answer)
     // The answer may be about an earlier claim that was given up.
     if (this.state === ENDED || sent.claim.id !== this.claim.id) return
-    if (this.log?.outage) this.services.retries.delete(this)
     this.isAnswered = true
-    this.log?.noteAnswered(sent.sentMs)
+    if (this.log) this.noteAnswered(this.log, sent)
     switch (answer.outcome) {
       case 'granted': {
         if (this.trustedFromMs !== undefined && sent.sentMs < this.trustedFromMs) return
@@ -206,6 +219,11 @@ export class PendingClaim implements Retryable, AwaitedClaim {
         // Its place was lost, for instance because a pushed grant ran out while this process slept.
         return this.restart()
     }
+  }
+
+  private noteAnswered(log: AttemptLog, { sentMs }: SentAttempt): void {
+    if (log.outage) this.services.retries.delete(this)
+    log.noteAnswered(sentMs)
   }
 
   private takePush(message: PushedGrant): void {
@@ -312,7 +330,7 @@ export class PendingClaim implements Retryable, AwaitedClaim {
     const release = this.behind
     this.behind = undefined
     if (!release || !this.services.releases.byLock.has(this.lock)) return false
-    this.startAfter(release)
+    this.sendAfter(release)
     return true
   }
 

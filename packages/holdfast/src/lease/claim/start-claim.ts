@@ -3,7 +3,7 @@ import type { AttemptResult } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { Grant } from '../grant/grant.js'
 import type { ClaimListener, ClaimTerms } from './claim-terms.js'
-import { PendingClaim } from './pending-claim.js'
+import { PendingClaim, type Obstacle } from './pending-claim.js'
 import { channels } from '../runtime/events.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import { announceAnswer } from '../runtime/sent-attempt.js'
@@ -25,20 +25,17 @@ export function startClaim(
   listener: ClaimListener,
   waitMs = Infinity,
 ): Grant | PendingClaim | undefined {
-  const { runtime, retries } = services
+  const { runtime, retries, releases, pauses } = services
   const sentMs = runtime.clock.monotonicMs()
   const offsetMs = runtime.clockOffsetMs(sentMs)
   const { options, localWaiters } = terms.attemptTerms()
   const claim = runtime.newClaim(template, offsetMs, localWaiters)
-  // Behind the attempts of earlier callers, which are not sent yet.
-  const failure =
-    terms.enqueue && retries.waiting.size > 0 ? retries.failureOf(template.lock) : undefined
-  if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
-  const release = services.releases.byLock.get(template.lock)
-  if (release && runtime.store.traits.ordered !== true)
-    return new PendingClaim(services, template, terms, listener, claim).startAfter(release)
-  const pause = terms.enqueue ? services.pauses?.before(template.lock, waitMs) : undefined
-  if (pause) return new PendingClaim(services, template, terms, listener, claim).startAfter(pause)
+  const release = releases.byLock.get(template.lock)
+  if (release || pauses || retries.waiting.size > 0) {
+    const obstacle = obstacleTo(services, template, terms, waitMs)
+    if (obstacle)
+      return new PendingClaim(services, template, terms, listener, { claim }).wait(obstacle)
+  }
   let answer: MaybePromise<AttemptResult>
   try {
     answer = runtime.store.attempt(claim, options)
@@ -49,8 +46,8 @@ export function startClaim(
   }
   const sent = { claim, sentMs, offsetMs }
   if ('then' in answer || answer.outcome !== 'granted' || answer.alreadyGranted) {
-    const pending = new PendingClaim(services, template, terms, listener, claim, sent)
-    if (release) pending.behind = release
+    const first = { claim, sent, behind: release }
+    const pending = new PendingClaim(services, template, terms, listener, first)
     pending.take(sent, answer)
     // A store that answers at once may have ended the claim.
     return 'then' in answer || !pending.isOver ? pending : undefined
@@ -59,4 +56,20 @@ export function startClaim(
   const { token, tokens, ttlMs } = answer
   const granted = { token, tokens, ttlMs, baseMs: sentMs, offsetMs }
   return new Grant(claim, granted, terms.renews, sentMs, runtime.clockTrust)
+}
+
+/** Returns what a new claim waits for before its first attempt. */
+function obstacleTo(
+  { runtime, retries, releases, pauses }: Services,
+  { lock }: ClaimTemplate,
+  { enqueue }: ClaimTerms,
+  waitMs: number,
+): Obstacle | undefined {
+  // The attempts of earlier callers are not sent yet.
+  const failure = enqueue && retries.waiting.size > 0 ? retries.failureOf(lock) : undefined
+  if (failure) return { failure }
+  const release = releases.byLock.get(lock)
+  if (release && runtime.store.traits.ordered !== true) return { until: release }
+  const pause = enqueue ? pauses?.before(lock, waitMs) : undefined
+  return pause && { until: pause }
 }

@@ -66,18 +66,11 @@ export function findDeadlocks(locks: readonly SeenLock[]): Deadlock[] {
 /** The edges that are left when each wait that can end has been removed. */
 function stuckEdges(locks: readonly SeenLock[]): readonly Edge[] {
   const byName = new Map(locks.map((seen) => [seen.lock, new StuckHolders(seen)]))
-  const edges: Edge[] = []
+  const edges = locks.flatMap(edgesFrom)
   const waitingFor = new Map<string, Edge[]>()
-  for (const { lock, holders } of locks) {
-    for (const holder of holders) {
-      if (holder.stolen) continue
-      for (const note of holder.owner.waitsFor ?? []) {
-        const edge = { lock, holder, note }
-        edges.push(edge)
-        byName.get(lock)?.add(holder)
-        addTo(waitingFor, note.lock, edge)
-      }
-    }
+  for (const edge of edges) {
+    byName.get(edge.lock)?.add(edge.holder)
+    addTo(waitingFor, edge.note.lock, edge)
   }
   const ended = new Set<Edge>()
   // A queue of locks whose waits may end.
@@ -94,6 +87,14 @@ function stuckEdges(locks: readonly SeenLock[]): readonly Edge[] {
     }
   }
   return edges.filter((edge) => !ended.has(edge))
+}
+
+/** Returns the waits that the holders of a lock have noted. */
+function edgesFrom({ lock, holders }: SeenLock): Edge[] {
+  return holders.flatMap((holder) => {
+    const notes = holder.stolen ? [] : (holder.owner.waitsFor ?? [])
+    return notes.map((note) => ({ lock, holder, note }))
+  })
 }
 
 /** What the stuck holders of one lock leave of its capacity. */

@@ -39,6 +39,7 @@ export interface Crowd {
 /** Where the queue stands, and what this client knows of it before it enters. */
 export interface EnterContext {
   readonly keys: Keys
+  readonly entryKeys: Pick<EntryKeys, 'take' | 'exchange'>
   /** Present when many claims of this client wait there. */
   readonly crowd: Crowd | undefined
   /** Whether its last claim did not fit. */
@@ -51,10 +52,9 @@ const TRIES = 10
 export async function enter(
   run: Run,
   claim: Claim,
-  entryKeys: Pick<EntryKeys, 'take' | 'exchange'>,
   data: EntryData,
   sessions: EnterSessions<EtcdSession>,
-  { keys, crowd, isFull }: EnterContext,
+  { keys, entryKeys, crowd, isFull }: EnterContext,
 ): Promise<EnterResult> {
   // A heavier claim that does not fit leaves room: its entry would refuse others for a moment.
   const mayFit = claim.kind === 'semaphore' && claim.weight === 1 && !wantsAll(claim) && !isFull

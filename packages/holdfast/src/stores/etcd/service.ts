@@ -78,8 +78,9 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     let result: EnterResult
     try {
       const isCrowded = this.#entryKeys.used(claim) >= CROWD
-      result = await enter(run, claim, this.#entryKeys, data, sessions, {
+      result = await enter(run, claim, data, sessions, {
         keys: this.#connection.keys,
+        entryKeys: this.#entryKeys,
         crowd: isCrowded ? this.#queueReads : undefined,
         isFull: this.#fullLocks.has(claim.lock),
       })

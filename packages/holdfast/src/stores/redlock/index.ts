@@ -75,36 +75,9 @@ export function redlockStore(options: RedlockStoreOptions): Store {
   checkKeys('redlockStore', options, KEYS, { store: STORE_NAME })
   const { clients, nodeTimeoutMs = 500, prefix, requestTimeoutMs } = options
   const { maxClockDifferenceMs = 10_000, clock = systemClock, random = systemRandom } = options
-  if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {
-    throw usage(
-      `clients must be a list of at least ${FEWEST_NODES} clients, one for each independent server. ` +
-        'With fewer no server can be missed; use redisStore for a single one.',
-    )
-  }
-  if (new Set(clients).size < clients.length) {
-    throw usage('clients has the same client twice; one server must not vote twice.')
-  }
-  if (
-    clients.some(
-      (client: unknown) =>
-        typeof client === 'object' && client !== null && followsFailovers(client as RedisClient),
-    )
-  ) {
-    throw usage(
-      'clients has one of Sentinels or of a Cluster. A vote must not be lost to a failover: ' +
-        'use independent servers, or redisStore for those.',
-    )
-  }
-  if (!Number.isFinite(nodeTimeoutMs) || nodeTimeoutMs < 1 || nodeTimeoutMs > LONGEST_TIMEOUT_MS) {
-    throw usage(`nodeTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
-  }
-  if (
-    !Number.isFinite(maxClockDifferenceMs) ||
-    maxClockDifferenceMs < 1 ||
-    maxClockDifferenceMs > LARGEST_CLOCK_DIFFERENCE_MS
-  ) {
-    throw usage(`maxClockDifferenceMs must be a number from 1 to ${LARGEST_CLOCK_DIFFERENCE_MS}.`)
-  }
+  checkClients(clients)
+  checkMs('nodeTimeoutMs', nodeTimeoutMs, LONGEST_TIMEOUT_MS)
+  checkMs('maxClockDifferenceMs', maxClockDifferenceMs, LARGEST_CLOCK_DIFFERENCE_MS)
   const settings = {
     clock,
     random,
@@ -117,6 +90,34 @@ export function redlockStore(options: RedlockStoreOptions): Store {
     return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
   })
   return new RedlockStore({ nodes, clock, random, nodeTimeoutMs, maxClockDifferenceMs })
+}
+
+function checkClients(clients: readonly unknown[]): void {
+  if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {
+    throw usage(
+      `clients must be a list of at least ${FEWEST_NODES} clients, one for each independent server. ` +
+        'With fewer no server can be missed; use redisStore for a single one.',
+    )
+  }
+  if (new Set(clients).size < clients.length) {
+    throw usage('clients has the same client twice; one server must not vote twice.')
+  }
+  if (
+    clients.some(
+      (client) =>
+        typeof client === 'object' && client !== null && followsFailovers(client as RedisClient),
+    )
+  ) {
+    throw usage(
+      'clients has one of Sentinels or of a Cluster. A vote must not be lost to a failover: ' +
+        'use independent servers, or redisStore for those.',
+    )
+  }
+}
+
+function checkMs(option: string, ms: number, mostMs: number): void {
+  if (Number.isFinite(ms) && ms >= 1 && ms <= mostMs) return
+  throw usage(`${option} must be a number from 1 to ${mostMs}.`)
 }
 
 function usage(message: string): LockUsageError {

@@ -64,20 +64,8 @@ export interface AclNeeds {
 export function aclRule(needs: AclNeeds): string {
   checkNeeds(needs)
   const { version, prefix = 'hf', cluster = false, database = 0 } = needs
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  if (!(major >= 6)) {
-    throw new LockUsageError(
-      `Redis ${version} has no ACL: those came with 6.0. There a password opens everything.`,
-      { store: STORE_NAME },
-    )
-  }
-  // A star within a prefix would widen the rule, and so would a blank.
-  if (!isPrefix(prefix)) {
-    throw new LockUsageError(
-      `aclRule: prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`,
-      { store: STORE_NAME },
-    )
-  }
+  const [major = 0, minor = 0] = checkedVersion(version)
+  checkPrefix(prefix)
   const keys = `~${prefix}:*`
   const hasChannels = major > 6 || minor >= 2
   const ofLibrary = [
@@ -95,6 +83,25 @@ export function aclRule(needs: AclNeeds): string {
     '-@all',
     ...commands.map((name) => `+${name}`),
   ].join(' ')
+}
+
+/** Returns the numbers of a version that has ACLs. */
+function checkedVersion(version: string): readonly number[] {
+  const numbers = version.split('.').map(Number)
+  if (numbers[0] !== undefined && numbers[0] >= 6) return numbers
+  throw new LockUsageError(
+    `Redis ${version} has no ACL: those came with 6.0. There a password opens everything.`,
+    { store: STORE_NAME },
+  )
+}
+
+/** A star within a prefix would widen the rule, and so would a blank. */
+function checkPrefix(prefix: string): void {
+  if (isPrefix(prefix)) return
+  throw new LockUsageError(
+    `aclRule: prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`,
+    { store: STORE_NAME },
+  )
 }
 
 const KEYS: KnownKeys<AclNeeds> = { version: 1, prefix: 1, cluster: 1, database: 1 }

@@ -133,7 +133,7 @@ export class Router {
       const member = asked ?? (await this.#findOwner(slot))
       // A caller that learned of a failure meanwhile may have withdrawn already: an attempt must
       // not come after that.
-      if (!this.#calls.has(call)) throw closedError()
+      this.#assertUnanswered(call)
       // Such as while the Cluster is being made, or when the one who was asked knew of a part of it
       // only.
       const answer = member
@@ -141,7 +141,7 @@ export class Router {
         : new Refusal(explain(noOwner(slot)), 'CLUSTERDOWN')
       if (!(answer instanceof Refusal)) return answer
       // The caller has its answer already.
-      if (!this.#calls.has(call)) throw closedError()
+      this.#assertUnanswered(call)
       call.trouble = answer.error
       asked = member && this.#askedOf(answer, member)
       const moved = member !== undefined && this.learn(answer.error.message, member.address)
@@ -150,9 +150,18 @@ export class Router {
       if (follows && tries < FOLLOWED_AT_ONCE) continue
       // A key whose slot is just being moved says TRYAGAIN: then each member is the right one.
       if (answer.word !== 'TRYAGAIN') this.refreshSoon()
-      const pauseMs = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries)
-      await new Promise<void>((resolve) => void this.#settings.clock.timer(pauseMs, resolve))
+      await this.#pauseAfter(tries)
     }
+  }
+
+  /** @throws StoreUnavailableError for a call that a close or its timeout has answered */
+  #assertUnanswered(call: RoutedCall): void {
+    if (!this.#calls.has(call)) throw closedError()
+  }
+
+  #pauseAfter(tries: number): Promise<void> {
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries)
+    return new Promise((resolve) => void this.#settings.clock.timer(pauseMs, resolve))
   }
 
   /** The member to which an `ASK 3999 127.0.0.1:6381` sends this one call. */
