@@ -57,7 +57,8 @@ export class Site implements Environment {
   readonly #recorders = new Map<string, Recorder>()
   readonly #ticker: NodeJS.Timeout
   #tellOfHold: (() => void) | undefined
-  #exports = 0
+  /** Counts from the start of the process: in a long run the system gives a pid to another one. */
+  #exports = Math.round(performance.timeOrigin)
 
   constructor(
     library: Library,

@@ -1,6 +1,6 @@
 /**
  * Leases that passed to another process. The name of an adopter, the heir, says which lease it is
- * for: `c2.heir0/c1.a@4711#3` is for the third lease that process 4711 exported.
+ * for: `c2.heir0/c1.a@4711#3` is for a lease of its own that process 4711 exported.
  */
 import type { HistoryEvent } from '@holdfast/conformance'
 import type { Adoptions, Finding } from './judgement.js'
