@@ -1,6 +1,7 @@
 /** A lease: what user code may ask about its hold on a lock, and do with it. */
 import { forOneCaller, rejectForCallers, withCallerFrames } from '../../async/caller-frames.js'
 import { storeCall } from '../../async/keep-alive.js'
+import { LockUsageError } from '../../errors.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { noFunction } from '../../options/no-function.js'
 import { exportLease } from '../adopt/export-and-adopt.js'
@@ -15,9 +16,32 @@ import type { Lease, RenewOptions, WriteLease } from './lease.js'
 /** The largest time of a `Date`. */
 const LAST_DATE_MS = 8.64e15
 
-export class HeldLease extends Hold implements WriteLease {
+export class HeldLease extends Hold implements WriteLease, Enterable {
   /** Whether a transaction runs under it, or did. Only `coverTransaction` adds the field. */
   declare private isCovering: true | undefined
+
+  get held(): boolean {
+    if (!this.open) return false
+    const { runtime, renewals } = this.services
+    const nowMs = runtime.clock.monotonicMs()
+    if (nowMs >= this.endsMs) return false
+    const { grant } = this
+    const offsetMs = runtime.clockOffsetMs(nowMs)
+    const isAlive = grant.isAlive(nowMs, offsetMs)
+    // The clocks parted but the deadline has not come: the store's answer decides.
+    if (isAlive ? grant.isDoubtedSoon(offsetMs) : grant.isOpen && nowMs < grant.deadlineMs)
+      renewals.settleDoubt(grant)
+    return isAlive
+  }
+
+  get signal(): AbortSignal {
+    this.weak?.keep(this)
+    const listeners = this.endListeners()
+    if (listeners.signal) return listeners.signal
+    const signal = listeners.makeSignal(this.lost ?? listeners.stopReason)
+    this.watchEnd()
+    return signal
+  }
 
   get remainingMs(): number {
     if (!this.held) return 0
@@ -60,9 +84,42 @@ export class HeldLease extends Hold implements WriteLease {
     return this.isCovering === true
   }
 
-  override assertHeld(extra?: unknown): void {
+  assertHeld(extra?: unknown): void {
     if (extra !== undefined) this.#checkNoOptions('assertHeld', extra)
-    super.assertHeld()
+    if (this.held) return
+    this.#assertNotReleased()
+    throw this.lossError()
+  }
+
+  /** @throws LockLostError or LockUsageError when it has ended. */
+  assertNotOver(): void {
+    if (this.lost) throw this.lossError()
+    this.#assertNotReleased()
+    const { runtime } = this.services
+    if (this.fate === 'abandoned') runtime.assertOpen(this.name)
+    if (this.lateness(runtime.clock.monotonicMs())) throw this.lossError()
+  }
+
+  #assertNotReleased(): void {
+    if (this.lost || this.outcome === undefined) return
+    const advice =
+      this.fate === 'exported'
+        ? 'was exported: the process that adopts its handle holds the lock.'
+        : 'was released already; acquire the lock again.'
+    throw new LockUsageError(`The lease on "${this.name}" ${advice}`, {
+      lock: this.name,
+      store: this.services.runtime.store.name,
+    })
+  }
+
+  async endedEarly(): Promise<boolean> {
+    if (this.outcome !== undefined || this.held) return false
+    // Only the clocks disagree: ask, and let the answer decide.
+    const { runtime, renewals } = this.services
+    const endMs = Math.min(this.grant.deadlineMs, this.endsMs)
+    if (this.open && this.grant.isOpen && runtime.clock.monotonicMs() < endMs)
+      await renewals.renewNow(this.grant)
+    return !this.held
   }
 
   #checkNoOptions(call: string, extra: unknown): void {

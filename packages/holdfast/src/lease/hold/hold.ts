@@ -1,16 +1,15 @@
 /**
  * One caller's hold on a grant: its end by release, loss or `maxHoldMs`, and the callbacks that run
- * under it. `HeldLease` adds what user code may ask.
+ * under it. `HeldLease` adds what user code may ask, such as whether it is still held.
  */
 import type { OpenCalls } from '../../async/keep-alive.js'
-import { LockLostError, LockUsageError, type LossDetails, type LossReason } from '../../errors.js'
+import { LockLostError, type LossDetails, type LossReason } from '../../errors.js'
 import type { Place } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import { EndListeners } from './end-listeners.js'
 import { channels } from '../runtime/events.js'
-import type { Enterable } from '../nesting/run-frames.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import { RunningCallbacks } from './running-callbacks.js'
@@ -26,7 +25,7 @@ export interface GrantReturner {
 /** Leaves the error of a release to the caller of `release`, which gets it as well. */
 function leaveToCaller(): void {}
 
-export class Hold implements Forgettable, Enterable {
+export class Hold implements Forgettable {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly token: bigint
   declare readonly endsMs: number
@@ -35,16 +34,16 @@ export class Hold implements Forgettable, Enterable {
   declare private place: Place<OpenLease>
   declare private readonly returner: GrantReturner
   declare private readonly startedMs: number
-  declare private lost: LockLostError | undefined
-  declare private outcome: ReleaseOutcome | undefined
+  declare protected lost: LockLostError | undefined
+  declare protected outcome: ReleaseOutcome | undefined
   /** How it left its holder otherwise than by a release or a loss. */
-  declare private fate: 'abandoned' | 'exported' | undefined
-  declare private listeners: EndListeners | undefined
+  declare protected fate: 'abandoned' | 'exported' | undefined
+  declare protected listeners: EndListeners | undefined
   declare private callbacks: RunningCallbacks | undefined
   /** Where it was acquired, if the client traces that. */
   declare acquiredAt: string | undefined
   /** Stands in for this lease, so that user code may forget it. */
-  declare private weak: WeakLease | undefined
+  declare protected weak: WeakLease | undefined
 
   constructor(
     services: Services,
@@ -103,29 +102,6 @@ export class Hold implements Forgettable, Enterable {
     return this.lost === undefined && this.outcome === undefined
   }
 
-  get held(): boolean {
-    if (!this.open) return false
-    const { runtime, renewals } = this.services
-    const nowMs = runtime.clock.monotonicMs()
-    if (nowMs >= this.endsMs) return false
-    const { grant } = this
-    const offsetMs = runtime.clockOffsetMs(nowMs)
-    const isAlive = grant.isAlive(nowMs, offsetMs)
-    // The clocks parted but the deadline has not come: the store's answer decides.
-    if (isAlive ? grant.isDoubtedSoon(offsetMs) : grant.isOpen && nowMs < grant.deadlineMs)
-      renewals.settleDoubt(grant)
-    return isAlive
-  }
-
-  get signal(): AbortSignal {
-    this.weak?.keep(this)
-    const listeners = this.endListeners()
-    if (listeners.signal) return listeners.signal
-    const signal = listeners.makeSignal(this.lost ?? listeners.stopReason)
-    this.watchEnd()
-    return signal
-  }
-
   endListeners(): EndListeners {
     return (this.listeners ??= new EndListeners())
   }
@@ -157,12 +133,6 @@ export class Hold implements Forgettable, Enterable {
     if (!this.listeners?.maxHold) return
     this.listeners.maxHold.cancel()
     this.listeners.maxHold = this.weak.watchMaxHold(this.endsMs - ANNOUNCE_EARLY_MS)
-  }
-
-  assertHeld(): void {
-    if (this.held) return
-    this.assertNotReleased()
-    throw this.lossError()
   }
 
   /** Returns the loss for the caller, who may have met another error meanwhile. */
@@ -228,7 +198,7 @@ export class Hold implements Forgettable, Enterable {
   }
 
   /** Why it had ended by the clock before it was returned. */
-  private lateness(nowMs: number): 'max-hold' | 'deadline' | undefined {
+  protected lateness(nowMs: number): 'max-hold' | 'deadline' | undefined {
     if (nowMs >= this.endsMs) return 'max-hold'
     return nowMs >= this.grant.deadlineMs ? 'deadline' : undefined
   }
@@ -312,16 +282,6 @@ export class Hold implements Forgettable, Enterable {
     if (this.open) this.services.renewals.renewSoon(this.grant)
   }
 
-  async endedEarly(): Promise<boolean> {
-    if (this.outcome !== undefined || this.held) return false
-    // Only the clocks disagree: ask, and let the answer decide.
-    const { runtime, renewals } = this.services
-    const endMs = Math.min(this.grant.deadlineMs, this.endsMs)
-    if (this.open && this.grant.isOpen && runtime.clock.monotonicMs() < endMs)
-      await renewals.renewNow(this.grant)
-    return !this.held
-  }
-
   track(callback: Promise<unknown>): void {
     this.weak?.keep(this)
     const callbacks = (this.callbacks ??= new RunningCallbacks(() => this.onIdle()))
@@ -358,26 +318,5 @@ export class Hold implements Forgettable, Enterable {
     this.services.leases.delete(this.place)
     this.fate = 'abandoned'
     this.services.renewals.stopRenewing(this.grant)
-  }
-
-  /** @throws LockLostError or LockUsageError when it has ended. */
-  assertNotOver(): void {
-    if (this.lost) throw this.lossError()
-    this.assertNotReleased()
-    const { runtime } = this.services
-    if (this.fate === 'abandoned') runtime.assertOpen(this.name)
-    if (this.lateness(runtime.clock.monotonicMs())) throw this.lossError()
-  }
-
-  private assertNotReleased(): void {
-    if (this.lost || this.outcome === undefined) return
-    const advice =
-      this.fate === 'exported'
-        ? 'was exported: the process that adopts its handle holds the lock.'
-        : 'was released already; acquire the lock again.'
-    throw new LockUsageError(`The lease on "${this.name}" ${advice}`, {
-      lock: this.name,
-      store: this.services.runtime.store.name,
-    })
   }
 }

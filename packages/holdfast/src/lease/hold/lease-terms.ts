@@ -15,6 +15,8 @@ const RENEW_KEYS: KnownKeys<RenewOptions> = { ttlMs: 1 }
 interface Lasting extends Hold {
   readonly remainingMs: number
   renew(): Promise<void>
+  /** @throws LockLostError or LockUsageError when it has ended. */
+  assertNotOver(): void
 }
 
 /** How often `ensure` renews while each answer comes too late. */
@@ -24,7 +26,7 @@ const ENSURE_TRIES = 3
  * Changes the TTL from the next renewal on.
  * @throws LockUsageError for a TTL that makes no sense, or that the store does not grant.
  */
-export function changeTtl(lease: Hold, options: RenewOptions): void {
+export function changeTtl(lease: Lasting, options: RenewOptions): void {
   const { grant } = lease
   const { store, clock } = lease.services.runtime
   lease.assertNotOver()
@@ -113,7 +115,7 @@ function notEnsured({ store }: Runtime, grant: Grant, ms: number): StoreUnavaila
  * Downgrades the lease of a writer.
  * @throws LockUsageError for a lease that is no writer's.
  */
-export async function downgrade(lease: Hold, extra: unknown): Promise<void> {
+export async function downgrade(lease: Lasting, extra: unknown): Promise<void> {
   const { grant } = lease
   const { runtime, renewals } = lease.services
   const { lock, kind } = grant.claim
