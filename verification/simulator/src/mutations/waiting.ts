@@ -36,7 +36,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'An attempt that found no store is sent again with the same claim',
     edits: [
       {
-        file: 'lease/claim/pending-claim.js',
+        file: 'lease/claim/claim-attempts.js',
         find: 'this.send(true);',
         replace: '(this.claim = this.services.runtime.newClaim(this.template)) && this.send(true);',
       },
@@ -59,7 +59,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A wait that is given up is withdrawn',
     edits: [
       {
-        file: 'lease/claim/pending-claim.js',
+        file: 'lease/claim/claim-attempts.js',
         find: 'if (wasSent)\n            this.services.withdrawals.inBackground(this.claim);',
         replace: '',
       },
