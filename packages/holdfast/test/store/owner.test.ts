@@ -53,7 +53,8 @@ test.each(['null', '7', '{}'])(
   'the entry of a queue and the line of a file with the owner %s',
   (text) => {
     const owner: unknown = JSON.parse(text)
-    const entry = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000, sinceMs: 1, owner }
+    const lasting = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000, sinceMs: 1 }
+    const entry = { format: 1, ...lasting, owner }
     expect(decodeEntry(JSON.stringify(entry))?.owner).toBe(UNREADABLE_OWNER)
     const line = {
       k: 'mutex',
