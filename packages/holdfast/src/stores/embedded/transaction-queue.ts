@@ -7,6 +7,8 @@
  */
 import { systemRandom } from '../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
+import { TickQueue } from '../../collections/tick-queue.js'
+import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
 import { storeClosed } from '../../store/errors.js'
 import type { DatabaseFile } from './directory.js'
 import { resultCode, type Database } from './engine.js'
@@ -54,11 +56,15 @@ export class TransactionQueue {
   readonly #layout: Layout
   readonly #machine: Machine
   readonly #onPromotions: (promotions: readonly Promotion[]) => void
+  /** The operations of this tick. */
+  readonly #tick = new TickQueue<QueuedOperation>((items) => this.#take(items), queueMicrotask)
+  /** Those that were not done yet. */
   readonly #queue: QueuedOperation[] = []
   readonly #cache = new LockCache()
   #opened: OpenedDatabase | undefined
   #statements: Statements | undefined
-  #scheduled = false
+  /** The database was locked, and is tried again soon. */
+  #isRetrying = false
   #tries = 0
   #lookedMs = 0
   #closed = false
@@ -87,7 +93,7 @@ export class TransactionQueue {
         return
       }
       let result: { readonly value: R } | { readonly error: unknown }
-      this.#queue.push({
+      this.#tick.add({
         claimId: operation.claimId,
         first: operation.first ?? false,
         sinceMs: this.#machine.monotonicMs(),
@@ -107,7 +113,6 @@ export class TransactionQueue {
           else resolve(result.value)
         },
       })
-      this.#schedule()
     })
   }
 
@@ -149,19 +154,23 @@ export class TransactionQueue {
   /** Ends what is queued and closes the file. */
   close(): void {
     this.#closed = true
+    this.#tick.flush()
     for (const item of this.#queue.splice(0)) item.settle(closedError())
     this.#discard()
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#queue.length === 0) return
-    this.#scheduled = true
-    queueMicrotask(() => this.#drain())
+  #take(items: readonly QueuedOperation[]): void {
+    for (const item of items) this.#queue.push(item)
+    if (!this.#isRetrying) this.#drain()
   }
 
   #drain(): void {
-    this.#scheduled = false
-    if (this.#queue.length === 0 || this.#closed) return
+    if (this.#queue.length === 0 || this.#closed || this.#isRetrying) return
+    this.#runBatch()
+    if (this.#queue.length > 0) queueMicrotask(() => this.#drain())
+  }
+
+  #runBatch(): void {
     const batch = inOrder(this.#queue.splice(0, LARGEST_BATCH))
     let begun = false
     try {
@@ -179,7 +188,6 @@ export class TransactionQueue {
       if (isBusy(error)) this.#retry(batch)
       else this.#fail(batch, error)
     }
-    this.#schedule()
   }
 
   #begin(): { readonly db: Database; readonly statements: Statements } {
@@ -227,9 +235,12 @@ export class TransactionQueue {
     }
     this.#queue.unshift(...waiting)
     if (this.#queue.length === 0) return
-    this.#scheduled = true
+    this.#isRetrying = true
     this.#tries += 1
-    const drain = (): void => this.#drain()
+    const drain = (): void => {
+      this.#isRetrying = false
+      this.#drain()
+    }
     // Another process writes for a hundred microseconds or so: look again at once, then less and
     // less eagerly.
     if (this.#tries <= EAGER_TRIES) setImmediate(drain)
@@ -273,17 +284,10 @@ function closedError(): LockError {
 
 /** Withdrawals first, but never before an earlier operation on the same claim. */
 function inOrder(items: readonly QueuedOperation[]): readonly QueuedOperation[] {
-  if (items.length < 2 || !items.some((item) => item.first)) return items
   const seen = new Set<string>()
-  const early: QueuedOperation[] = []
-  const late: QueuedOperation[] = []
-  for (const item of items) {
-    const free = item.claimId === undefined || !seen.has(item.claimId)
-    if (item.first && free) early.push(item)
-    else {
-      late.push(item)
-      if (item.claimId !== undefined) seen.add(item.claimId)
-    }
-  }
-  return [...early, ...late]
+  return withdrawalsFirst(items, ({ first, claimId }) => {
+    if (first && (claimId === undefined || !seen.has(claimId))) return true
+    if (claimId !== undefined) seen.add(claimId)
+    return false
+  })
 }

@@ -2,6 +2,7 @@
  * The store over a database, as PostgreSQL and MySQL share it. The grant rule runs in the database.
  * The store turns verbs into requests and passes wake-ups to waiters.
  */
+import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { isLockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
@@ -58,6 +59,7 @@ export class SqlStore implements Store {
   readonly traits = TRAITS
   readonly transactionGuard: TransactionGuard
   readonly #database: Database
+  readonly #clock: Clock
   readonly #batches: Batches
   readonly #watchers = new Map<string, Watcher>()
   /** Whether a search for grants is on its way, and whether another one has to follow. */
@@ -65,12 +67,13 @@ export class SqlStore implements Store {
   #searchesAgain = false
   #listening: Promise<void> | undefined
   #listens = false
-  #unlistenTimer: NodeJS.Timeout | undefined
+  #unlistenTimer: Timer | undefined
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock = systemClock) {
     this.name = database.name
+    this.#clock = clock
     this.#database = database
-    this.#batches = new Batches(database)
+    this.#batches = new Batches(database, clock)
     this.transactionGuard = {
       ...database.transactionGuard,
       prepare: async ({ lock, id }) =>
@@ -120,7 +123,7 @@ export class SqlStore implements Store {
   /** The first waiter opens the connection that listens. */
   watch(claim: Claim, wake: WakeListener): Watch {
     this.#watchers.set(claim.id, { lock: claim.lock, wake })
-    clearTimeout(this.#unlistenTimer)
+    this.#unlistenTimer?.cancel()
     return {
       ready: this.#listens ? undefined : this.#listen(),
       close: () => {
@@ -145,7 +148,7 @@ export class SqlStore implements Store {
 
   async close(): Promise<void> {
     this.#watchers.clear()
-    clearTimeout(this.#unlistenTimer)
+    this.#unlistenTimer?.cancel()
     this.#batches.close()
     await this.#database.close()
   }
@@ -195,13 +198,12 @@ export class SqlStore implements Store {
 
   /** Stops listening later, also after a failed start, which may have left a connection open. */
   #unlistenSoon(): void {
-    clearTimeout(this.#unlistenTimer)
-    this.#unlistenTimer = setTimeout(() => this.#unlisten(), UNLISTEN_AFTER_MS)
-    this.#unlistenTimer.unref()
+    this.#unlistenTimer?.cancel()
+    this.#unlistenTimer = this.#clock.timer(UNLISTEN_AFTER_MS, () => this.#unlisten(), true)
   }
 
   #unlisten(): void {
-    clearTimeout(this.#unlistenTimer)
+    this.#unlistenTimer?.cancel()
     this.#listening = undefined
     this.#listens = false
     this.#database.unlisten().catch(() => undefined) // a broken connection is closed as well

@@ -9,6 +9,9 @@
  * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
  * were answered. Heartbeats of waiters never wait.
  */
+import { atTickEndOf, type Clock } from '../../clock/clock.js'
+import { TickQueue } from '../../collections/tick-queue.js'
+import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
 import { storeClosed } from '../../store/errors.js'
 import type { Database } from './connection/database.js'
@@ -22,31 +25,28 @@ interface QueuedRequest {
   reject(error: unknown): void
 }
 
-/** Returns 0 for requests that go first. */
-function urgencyOf({ verb }: Request): 0 | 1 | 2 {
-  if (verb === 'withdraw') return 0
-  return verb === 'renew' ? 1 : 2
+/** Withdrawals, then renewals, then the others. */
+function byUrgency(queue: readonly QueuedRequest[]): readonly QueuedRequest[] {
+  const renewalsFirst = withdrawalsFirst(queue, ({ request }) => request.verb === 'renew')
+  return withdrawalsFirst(renewalsFirst, ({ request }) => request.verb === 'withdraw')
 }
 
 export class Batches {
   readonly #database: Database
+  readonly #atTickEnd: (work: () => void) => void
+  /** The requests of this tick. */
+  readonly #tick: TickQueue<QueuedRequest>
+  /** Those of earlier ticks that were not sent. */
   #queue: QueuedRequest[] = []
   #inFlight = 0
   /** The locks of new claims without an answer yet. */
   readonly #unansweredLocks = new Set<string>()
-  #scheduled = false
   #closed = false
-  readonly #onTickEnd = (): void => {
-    this.#scheduled = false
-    const batch = this.#takeBatch()
-    // An empty batch means that only new claims are left, which wait for answers to earlier ones.
-    if (batch.length === 0) return
-    this.#sendBatch(batch)
-    this.#schedule()
-  }
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock) {
     this.#database = database
+    this.#atTickEnd = atTickEndOf(clock)
+    this.#tick = new TickQueue((requests) => this.#take(requests), this.#atTickEnd)
   }
 
   /**
@@ -57,38 +57,33 @@ export class Batches {
   send(request: Request, newClaimFor?: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed) reject(this.#closedError())
-      else {
-        this.#queue.push({ request, newClaimFor, resolve, reject })
-        this.#schedule()
-      }
+      else this.#tick.add({ request, newClaimFor, resolve, reject })
     })
   }
 
   /** Rejects the requests that were not sent. Those that were sent are still answered. */
   close(): void {
     this.#closed = true
+    this.#tick.flush()
     for (const item of this.#queue.splice(0)) item.reject(this.#closedError())
   }
 
-  #schedule(): void {
-    if (
-      this.#scheduled ||
-      this.#inFlight >= this.#database.maxStatements ||
-      this.#queue.length === 0
-    )
-      return
-    this.#scheduled = true
-    // Promises that settle in this tick run first, since they may make further requests.
-    process.nextTick(this.#onTickEnd)
+  #take(requests: readonly QueuedRequest[]): void {
+    for (const request of requests) this.#queue.push(request)
+    if (!this.#closed) this.#sendWaiting()
+  }
+
+  #sendWaiting(): void {
+    while (this.#queue.length > 0 && this.#inFlight < this.#database.maxStatements) {
+      const batch = this.#takeBatch()
+      // Only new claims are left, which wait for answers to earlier ones.
+      if (batch.length === 0) return
+      this.#sendBatch(batch)
+    }
   }
 
   #takeBatch(): QueuedRequest[] {
-    const queue = this.#queue
-    if (queue.length > 1) {
-      const groups: QueuedRequest[][] = [[], [], []]
-      for (const item of queue) groups[urgencyOf(item.request)]?.push(item)
-      this.#queue = groups.flat()
-    }
+    if (this.#queue.length > 1) this.#queue = [...byUrgency(this.#queue)]
     if (this.#unansweredLocks.size === 0) return this.#queue.splice(0, this.#database.largestBatch)
     const batch: QueuedRequest[] = []
     const rest: QueuedRequest[] = []
@@ -109,7 +104,11 @@ export class Batches {
     void this.#run(batch).then(() => {
       for (const lock of locks) this.#unansweredLocks.delete(lock)
       this.#inFlight -= 1
-      this.#schedule()
+      // Callers that were answered may make further requests in this tick.
+      this.#atTickEnd(() => {
+        this.#tick.flush()
+        this.#sendWaiting()
+      })
     })
   }
 

@@ -8,6 +8,7 @@
  * result of its own.
  */
 import { TickQueue } from '../../../collections/tick-queue.js'
+import { withdrawalsFirst } from '../../../collections/withdrawals-first.js'
 import type { LockError } from '../../../errors.js'
 import { invariant } from '../../../invariant.js'
 import { textOf } from '../wire/answers.js'
@@ -62,18 +63,8 @@ export function withdrawalCall(
   return [[keyOf(prefix, lock)], [channel, 'w', `[${ttlMs},1]`, id]]
 }
 
-/**
- * An attempt for a lock that this client releases in the same tick travels in the same call, behind
- * the release. So it stands in the queue before the next holder can release. Otherwise that one's
- * process would get the lock again and again while this process is not scheduled.
- */
-function withdrawalsFirst(requests: readonly BatchRequest[]): readonly BatchRequest[] {
-  let withdrawals = 0
-  for (const { verb } of requests) if (verb === 'w') withdrawals += 1
-  if (withdrawals === 0 || withdrawals === requests.length) return requests
-  const sorted = requests.filter(({ verb }) => verb === 'w')
-  for (const request of requests) if (request.verb !== 'w') sorted.push(request)
-  return sorted
+function isWithdrawal({ verb }: BatchRequest): boolean {
+  return verb === 'w'
 }
 
 class BatchSender {
@@ -89,7 +80,7 @@ class BatchSender {
       this.#sendOne(first)
       return
     }
-    this.#sendAll(withdrawalsFirst(requests))
+    this.#sendAll(withdrawalsFirst(requests, isWithdrawal))
   }
 
   #sendAll(requests: readonly BatchRequest[]): void {
