@@ -3,10 +3,8 @@ import { VirtualClock } from '@holdfast/conformance'
 import type { ClaimRef } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'
-import {
-  PendingWithdrawals,
-  MOST_PENDING,
-} from '../../dist/stores/redlock/nodes/pending-withdrawals.js'
+import { MOST_IN_DOUBT } from '../../dist/in-doubt/claims-in-doubt.js'
+import { PendingWithdrawals } from '../../dist/stores/redlock/nodes/pending-withdrawals.js'
 
 const TTL_MS = 30_000
 
@@ -72,13 +70,13 @@ test('withdrawal is no longer pending when the TTL of its claim has passed', asy
 
 test('with too many withdrawals to remember every claim counts as pending for the TTL of the rest', async () => {
   const { clock, node, pending } = makeNode()
-  for (let index = 0; index < MOST_PENDING; index += 1) pending.add(claim(index))
+  for (let index = 0; index < MOST_IN_DOUBT; index += 1) pending.add(claim(index))
   expect(pending.has('another')).toBe(false)
-  pending.add(claim(MOST_PENDING))
+  pending.add(claim(MOST_IN_DOUBT))
   expect(pending.has('another')).toBe(true)
   node.up = true
   await clock.advance(1000)
-  expect(node.withdrawn).toHaveLength(MOST_PENDING)
+  expect(node.withdrawn).toHaveLength(MOST_IN_DOUBT)
   expect(pending.has('another')).toBe(true)
   await clock.advance(TTL_MS)
   expect(pending.has('another')).toBe(false)

@@ -185,12 +185,10 @@ test(
     after(() => port.close(0))
     const open = () => port.openSession(10_000, 'exact')
     const [one, two, waiter] = [await open(), await open(), await open()]
-    const enter = (claim: Claim, holder: ZooKeeperSession) =>
-      port.enter(claim, newEntryData(claim, Date.now()), {
-        holder,
-        waiter,
-        openWaiter: async () => waiter,
-      })
+    const enter = (claim: Claim, holder: ZooKeeperSession, inDoubt = false) => {
+      const sessions = { holder, waiter, openWaiter: async () => waiter }
+      return port.enter(claim, newEntryData(claim, Date.now()), sessions, inDoubt)
+    }
     // The third claim expects to wait, and enters on the session for waiters.
     for (let place = 0; place < 2; place += 1) await enter(makeClaim('sought'), one)
     await one.end()
@@ -201,7 +199,10 @@ test(
     proxy.heal()
     proxy.reset()
     expect(await entering).toEqual({ outcome: 'no-session' })
-    expect(await enter(claim, two)).toMatchObject({ outcome: 'entered', entry: { id: claim.id } })
+    expect(await enter(claim, two, true)).toMatchObject({
+      outcome: 'entered',
+      entry: { id: claim.id },
+    })
     expect(await nodesOf(raw, 'sought')).toHaveLength(2)
     await raw.end()
   },
@@ -224,22 +225,17 @@ test(
       await behind.openSession(10_000, 'exact'),
     ]
     const [first, claim] = [makeClaim('moved'), makeClaim('moved')]
-    await straight.enter(first, newEntryData(first, Date.now()), {
-      holder,
-      waiter: undefined,
-      openWaiter: undefined,
-    })
+    const onHolder = { holder, waiter: undefined, openWaiter: undefined }
+    await straight.enter(first, newEntryData(first, Date.now()), onHolder, false)
     let opened = 0
-    const entering = behind.enter(claim, newEntryData(claim, Date.now()), {
-      holder: lease,
-      waiter: undefined,
-      openWaiter: () => {
-        // The entry is made; the answer to its move is lost.
-        if (opened === 0) proxy.faults.dropReplies = true
-        opened += 1
-        return Promise.resolve(waiter)
-      },
-    })
+    const openWaiter = (): Promise<ZooKeeperSession> => {
+      // The entry is made; the answer to its move is lost.
+      if (opened === 0) proxy.faults.dropReplies = true
+      opened += 1
+      return Promise.resolve(waiter)
+    }
+    const sessions = { holder: lease, waiter: undefined, openWaiter }
+    const entering = behind.enter(claim, newEntryData(claim, Date.now()), sessions, false)
     const ownerOf = async (): Promise<bigint | undefined> =>
       (await readNode(raw, await nodeOf(raw, claim)))?.stat.ephemeralOwner
     await expect.poll(ownerOf).toBe(waiter.id)
@@ -296,11 +292,8 @@ test(
     ]
     const claim = makeClaim('moved')
     const data = newEntryData(claim, Date.now())
-    const entered = await port.enter(claim, data, {
-      holder: from,
-      waiter: undefined,
-      openWaiter: undefined,
-    })
+    const onFrom = { holder: from, waiter: undefined, openWaiter: undefined }
+    const entered = await port.enter(claim, data, onFrom, false)
     if (entered.outcome !== 'entered') throw new Error(entered.outcome)
     proxy.faults.dropReplies = true
     await expect(port.amend(entered.entry, data, entered.version, to)).rejects.toMatchObject({

@@ -4,6 +4,7 @@
  */
 import type { Mutation } from './mutation.js'
 import { ADOPTION_MUTATIONS } from './adoption.js'
+import { IN_DOUBT_MUTATIONS } from './in-doubt.js'
 import { ORDER_MUTATIONS } from './order.js'
 import { REDIS_MUTATIONS } from './redis.js'
 import { REDLOCK_MUTATIONS } from './redlock.js'
@@ -19,4 +20,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REDIS_MUTATIONS,
   ...ADOPTION_MUTATIONS,
   ...REDLOCK_MUTATIONS,
+  ...IN_DOUBT_MUTATIONS,
 ]

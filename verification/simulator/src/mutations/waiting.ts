@@ -71,8 +71,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A withdraw that was not answered is repeated',
     edits: [
       {
-        file: 'lease/release/withdrawals.js',
-        find: 'if (this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs)',
+        file: 'in-doubt/repeat-until-answered.js',
+        find: 'if (givesUp(error, failures))',
         replace: 'if (true)',
       },
     ],

@@ -4,6 +4,7 @@
  */
 import { forOneCaller } from '../../async/caller-frames.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
+import { repeatUntilAnswered } from '../../in-doubt/repeat-until-answered.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
 import type { Adoption, AdoptResult, Claim, Granted, Store } from '../../store/contract.js'
@@ -238,24 +239,26 @@ function assertAdopts({ store }: Runtime, lock: string): void {
   )
 }
 
-async function untilAnswered(
+function untilAnswered(
   runtime: Runtime,
   adoption: Adoption,
   giveUpMs: number,
 ): Promise<AdoptResult> {
   const { store, clock } = runtime
   const { lock } = adoption.to
-  for (;;) {
+  const ask = async (): Promise<AdoptResult> => {
     try {
       assertAdopts(runtime, lock)
       return (await store.adopt?.(adoption)) as AdoptResult
     } catch (caught) {
-      const error = runtime.asLockError(caught, lock, 'the adoption')
-      if (!isRetryable(error) || runtime.closed || clock.monotonicMs() >= giveUpMs) throw error
+      throw runtime.asLockError(caught, lock, 'the adoption')
     }
-    const delayMs = runtime.jitter(...RETRY_MS)
-    await new Promise<void>((resolve) => void clock.timer(delayMs, resolve))
   }
+  return repeatUntilAnswered(ask, {
+    clock,
+    pauseMs: () => runtime.jitter(...RETRY_MS),
+    givesUp: (error) => !isRetryable(error) || runtime.closed || clock.monotonicMs() >= giveUpMs,
+  })
 }
 
 type Loss = Extract<AdoptResult, { outcome: 'lost' }>

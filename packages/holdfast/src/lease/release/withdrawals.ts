@@ -7,6 +7,7 @@
  */
 import { beginCall, endCall } from '../../async/keep-alive.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { repeatUntilAnswered } from '../../in-doubt/repeat-until-answered.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, WithdrawOutcome } from '../../store/contract.js'
 import { isPromise, type MaybePromise } from '../../store/maybe-promise.js'
@@ -126,7 +127,7 @@ export class Withdrawals {
     throw this.#unknownRelease(claim, error, 'had ended when the release was repeated.')
   }
 
-  async #untilAnswered(
+  #untilAnswered(
     claim: Claim,
     giveUpMs: number,
     inBackground: boolean,
@@ -134,18 +135,22 @@ export class Withdrawals {
   ): Promise<WithdrawOutcome> {
     const runtime = this.#runtime
     let answer = first
-    for (;;) {
+    const ask = async (): Promise<WithdrawOutcome> => {
       try {
         answer ??= Promise.resolve(runtime.store.withdraw(claim))
         return await answer
       } catch (caught) {
-        const error = runtime.asLockError(caught, claim.lock, 'the release')
-        if (this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs)
-          throw error
+        answer = undefined
+        throw runtime.asLockError(caught, claim.lock, 'the release')
       }
-      answer = undefined
-      await pause(runtime, runtime.jitter(...RETRY_MS), inBackground)
     }
+    return repeatUntilAnswered(ask, {
+      clock: runtime.clock,
+      pauseMs: () => runtime.jitter(...RETRY_MS),
+      givesUp: (error) =>
+        this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs,
+      background: inBackground,
+    })
   }
 
   #unknownRelease(claim: Claim, cause: unknown, now?: string): LockError {
@@ -165,9 +170,4 @@ function judge(outcome: WithdrawOutcome): 'released' | 'lost' {
 /** Whether a retry can help. Wrong use and wrong credentials stay wrong. */
 export function isRetryable(error: unknown): boolean {
   return isLockError(error) && error.code === 'STORE_UNAVAILABLE'
-}
-
-/** @param inBackground the process may end meanwhile */
-function pause(runtime: Runtime, delayMs: number, inBackground: boolean): Promise<void> {
-  return new Promise((resolve) => void runtime.clock.timer(delayMs, resolve, inBackground))
 }

@@ -67,11 +67,11 @@ export class Administration<S extends ServiceSession> {
   async #stealOne(holder: ListedEntry, { now, reason }: StealOptions): Promise<number | undefined> {
     const { service } = this.#context
     if (now) return (await service.evict(holder, reason)) ? 0 : undefined
-    const { unclear } = service
+    const { inDoubt } = service
     let found: ListedEntry | undefined = holder
     for (let tries = 0; tries < TRIES; tries += 1) {
       // Where an answer was lost, the holder may have left since it was stolen.
-      if (!found) return service.unclear === unclear ? undefined : 0
+      if (!found) return service.inDoubt === inDoubt ? undefined : 0
       const { entry, version }: ListedEntry = found
       const data = {
         ...found.data,

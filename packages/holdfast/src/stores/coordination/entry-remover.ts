@@ -7,8 +7,9 @@
  * service answers, at every sign of life of a session and each second, also without further verbs.
  * An entry that went with its session is an answer, too.
  */
-import type { Clock, Timer } from '../../clock/clock.js'
+import type { Clock } from '../../clock/clock.js'
 import { OldestKeys } from '../../collections/oldest-keys.js'
+import { RepeatedRequests } from '../../in-doubt/repeat-until-answered.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EntryReader } from './entry-reader.js'
 import type { LocalHandOffs } from './local-hand-offs.js'
@@ -39,17 +40,20 @@ export interface RemoverContext<S extends ServiceSession> {
 
 export class EntryRemover<S extends ServiceSession> {
   readonly #context: RemoverContext<S>
-  /**
-   * What must go, the oldest first. With a reference where the claim is to be refused: its entry
-   * may still be made.
-   */
-  readonly #pending = new Map<ClaimRecord<S>, ClaimRef | undefined>()
-  readonly #oldest = new OldestKeys(this.#pending)
-  #timer: Timer | undefined
-  #stopped = false
+  /** What must go. With a reference where the claim is to be refused: its entry may come late. */
+  readonly #pending: RepeatedRequests<ClaimRecord<S>, ClaimRef | undefined>
+  readonly #oldest: OldestKeys<ClaimRecord<S>>
 
   constructor(context: RemoverContext<S>) {
     this.#context = context
+    this.#pending = new RepeatedRequests({
+      clock: context.clock,
+      everyMs: SWEEP_MS,
+      mostAtOnce: AT_ONCE,
+      when: (record, claim) => this.#when(record, claim),
+      ask: (record, claim) => (claim ? this.block(record, claim) : this.#leaveNow(record)),
+    })
+    this.#oldest = new OldestKeys(this.#pending)
   }
 
   /** Its entry has to go: at once when the claim was withdrawn, else when its lease has ended. */
@@ -59,26 +63,19 @@ export class EntryRemover<S extends ServiceSession> {
 
   /** Tries the removals again that are due. */
   sweep(): void {
-    const nowMs = this.#context.clock.monotonicMs()
-    let tries = 0
-    for (const [record, claim] of this.#pending) {
-      const { queueEntry, withdrawn } = record
-      if (queueEntry && !withdrawn && queueEntry.endMs > nowMs) continue
-      if (tries === AT_ONCE) break
-      this.#pending.delete(record)
-      // Its entry was gone meanwhile.
-      if (record.outcome || (!queueEntry && !claim)) continue
-      tries += 1
-      if (claim) this.block(record, claim).catch(() => undefined)
-      else void this.remove(record)
-    }
-    this.#sweepSoon()
+    this.#pending.sweep()
   }
 
   stop(): void {
-    this.#stopped = true
-    this.#timer?.cancel()
-    this.#pending.clear()
+    this.#pending.stop()
+  }
+
+  #when(record: ClaimRecord<S>, claim: ClaimRef | undefined): 'now' | 'later' | 'never' {
+    const { queueEntry, withdrawn, outcome } = record
+    // Its entry was gone meanwhile.
+    if (outcome || (!queueEntry && !claim)) return 'never'
+    const holds = queueEntry && !withdrawn && queueEntry.endMs > this.#context.clock.monotonicMs()
+    return holds ? 'later' : 'now'
   }
 
   /**
@@ -106,9 +103,12 @@ export class EntryRemover<S extends ServiceSession> {
 
   /** Takes out the entry of a claim, now or as soon as the service answers. */
   async remove(record: ClaimRecord<S>): Promise<void> {
-    const { queueEntry } = record
     // The caller of the withdrawal gets the error.
-    if (queueEntry) await this.leave(record, queueEntry).catch(() => undefined)
+    await this.#leaveNow(record).catch(() => undefined)
+  }
+
+  async #leaveNow(record: ClaimRecord<S>): Promise<void> {
+    if (record.queueEntry) await this.leave(record, record.queueEntry)
   }
 
   /** Takes out an entry. Callers that come meanwhile share the answer. */
@@ -152,23 +152,11 @@ export class EntryRemover<S extends ServiceSession> {
   }
 
   #retryLater(record: ClaimRecord<S>, claim: ClaimRef | undefined): void {
-    this.#pending.delete(record)
-    this.#pending.set(record, claim)
+    this.#pending.add(record, claim)
     const oldest = this.#pending.size > KEPT ? this.#oldest.next() : undefined
-    if (oldest !== undefined) {
-      this.#pending.delete(oldest)
-      this.#context.records.noteGone(oldest, 'absent')
-    }
-    this.#sweepSoon()
-  }
-
-  #sweepSoon(): void {
-    if (this.#stopped || this.#timer || this.#pending.size === 0) return
-    const fire = (): void => {
-      this.#timer = undefined
-      this.sweep()
-    }
-    this.#timer = this.#context.clock.timer(SWEEP_MS, fire, true)
+    if (oldest === undefined) return
+    this.#pending.delete(oldest)
+    this.#context.records.noteGone(oldest, 'absent')
   }
 }
 

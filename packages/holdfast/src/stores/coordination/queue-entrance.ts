@@ -110,21 +110,26 @@ export class QueueEntrance<S extends ServiceSession> {
       opened ??= await this.#context.sessions.readyToWait(waitingTtlMs(claim))
       return opened.handle
     }
-    const wasUnclear = record.inDoubt
+    const wasInDoubt = record.inDoubt
     record.inDoubt = true
     const [assured, entering] = await Promise.allSettled([
       this.#assure(claim, options, holder, waiter),
-      this.#context.service.enter(claim, data, {
-        holder: holder.handle,
-        waiter: waiter?.handle,
-        openWaiter: options.enqueue ? openWaiter : undefined,
-      }),
+      this.#context.service.enter(
+        claim,
+        data,
+        {
+          holder: holder.handle,
+          waiter: waiter?.handle,
+          openWaiter: options.enqueue ? openWaiter : undefined,
+        },
+        wasInDoubt,
+      ),
     ])
     if (entering.status === 'rejected') throw entering.reason
     const result = entering.value
     // A session that ended may have done so after an earlier request, which was not answered, had
     // made the entry on the other.
-    record.inDoubt = result.outcome === 'no-session' || (result.outcome === 'refused' && wasUnclear)
+    record.inDoubt = result.outcome === 'no-session' || (result.outcome === 'refused' && wasInDoubt)
     const waits = result.outcome === 'entered' && result.onWaiterSession
     return { assured, result, session: waits && opened ? opened : holder }
   }

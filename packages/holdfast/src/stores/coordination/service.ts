@@ -180,15 +180,23 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
   /** Whether the entries of claims that wait are made in the order of the calls of `enter`. */
   readonly keepsOrder: boolean
   /**
-   * Grows with each request whose answer was lost. Absent where such a request is not sent again.
+   * Grows with each request in doubt. Absent where such a request is not sent again.
    */
-  readonly unclear?: number
+  readonly inDoubt?: number
   /**
    * @throws LockError (`STORE_CONFIG`) when the service would grant a timeout that is not wanted.
    */
   openSession(timeoutMs: number, exactness: Exactness): Promise<S>
-  /** Makes the entry of a claim. Repeated for the same claim it finds the entry that is there. */
-  enter(claim: Claim, data: EntryData, sessions: EnterSessions<S>): Promise<EnterResult>
+  /**
+   * Makes the entry of a claim. Repeated for the same claim it finds the entry that is there.
+   * @param inDoubt whether an earlier request, whose answer was lost, may have made the entry
+   */
+  enter(
+    claim: Claim,
+    data: EntryData,
+    sessions: EnterSessions<S>,
+    inDoubt: boolean,
+  ): Promise<EnterResult>
   /**
    * Looks at entries and at what stands before them, all of them in one moment where the service
    * can.

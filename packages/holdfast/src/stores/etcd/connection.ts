@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../clock/clock.js'
+import { systemClock, type Clock } from '../../clock/clock.js'
 import { storeClosed } from '../../store/errors.js'
 import { Channel, type CallOptions, type Stream, type StreamListener } from './channel.js'
 import { Keys } from './keys.js'
@@ -13,7 +13,7 @@ import { asLockError, isAuthExpired, isDown, isWorthAnotherMember } from './fail
 import { authRequest, METHODS, readToken } from './messages.js'
 
 export interface RequestOptions {
-  /** Ask another member when the outcome is unclear: right for requests that may be done twice. */
+  /** Ask another member when the outcome is in doubt: right for requests that may be done twice. */
   readonly repeatable: boolean
   /** Ask this endpoint and no other, by its number. */
   readonly endpoint?: number | undefined
@@ -40,6 +40,7 @@ const LOGINS = 3
 export class Connection {
   /** Where the store keeps its keys. */
   readonly keys: Keys
+  readonly clock: Clock
   readonly #options: EtcdOptions
   readonly #channels: readonly Channel[]
   #current = 0
@@ -47,12 +48,13 @@ export class Connection {
   /** Logins in progress, by the number of the endpoint. */
   readonly #logins = new Map<number, Promise<string>>()
   readonly #closing = new AbortController()
-  /** The number of tries whose outcome stayed unknown. */
-  unclear = 0
+  /** The number of requests in doubt since the beginning. */
+  inDoubt = 0
   #hasAnswered = false
 
-  constructor(options: EtcdOptions) {
+  constructor(options: EtcdOptions, clock: Clock = systemClock) {
     this.#options = options
+    this.clock = clock
     this.keys = new Keys(options.prefix)
     setMaxListeners(0, this.#closing.signal)
     this.#channels = options.endpoints.map((endpoint) => new Channel(endpoint, options))
@@ -68,7 +70,7 @@ export class Connection {
 
   /** The same, for callers that need to know which member has answered. */
   async ask(method: string, body: Buffer, options: RequestOptions): Promise<Answer> {
-    const endMs = systemClock.monotonicMs() + TOTAL_MS
+    const endMs = this.clock.monotonicMs() + TOTAL_MS
     const down = new Set<number>()
     for (let pauseMs: number = PAUSE_MS[0]; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS[1])) {
       const endpoint = options.endpoint ?? this.#current
@@ -79,7 +81,7 @@ export class Connection {
       } catch (error) {
         const another = isWorthAnotherMember(error)
         if (another) {
-          this.unclear += 1
+          this.inDoubt += 1
           this.#leave(endpoint)
         }
         if (isDown(error)) down.add(endpoint)
@@ -87,7 +89,7 @@ export class Connection {
         // Where no member runs at all, the caller learns of it at once.
         const isAnyUp = down.size < this.#channels.length
         const again = another && isAnyUp && options.repeatable && options.endpoint === undefined
-        if (!again || systemClock.monotonicMs() + pauseMs > endMs)
+        if (!again || this.clock.monotonicMs() + pauseMs > endMs)
           throw asLockError(
             error,
             this.#options.endpoints[endpoint],
@@ -103,7 +105,7 @@ export class Connection {
   /** Opens a stream to the present member, and goes to the next one when it fails. */
   async stream(method: string, listener: StreamListener): Promise<Stream> {
     const endpoint = this.#current
-    const token = await this.#login(endpoint, systemClock.monotonicMs() + TRY_MS)
+    const token = await this.#login(endpoint, this.clock.monotonicMs() + TRY_MS)
     // A member that has lost its leader ends the stream, rather than being silent forever.
     return this.#channel(endpoint).stream(
       method,
@@ -181,7 +183,7 @@ export class Connection {
     endMs: number,
     options: CallOptions,
   ): Promise<Buffer> {
-    const leftMs = endMs - systemClock.monotonicMs()
+    const leftMs = endMs - this.clock.monotonicMs()
     const timeoutMs = Math.max(1, Math.min(TRY_MS, leftMs))
     return this.#channel(endpoint).request(method, body, { ...options, timeoutMs })
   }

@@ -5,6 +5,7 @@
  * each removal compares the revision of what it saw, and looks again when that differs.
  */
 import { StoreUnavailableError } from '../../errors.js'
+import { ClaimsInDoubt } from '../../in-doubt/claims-in-doubt.js'
 import type { ClaimRef } from '../../store/contract.js'
 import type { EntryData } from '../coordination/entry.js'
 import type { Entry, ListedEntry } from '../coordination/service.js'
@@ -21,6 +22,8 @@ import { decodeGone, decodeValue, encodeGone, type Gone } from './values.js'
  * leaves one for its own late request.
  */
 const WORD_MS = 60_000
+/** A lost request is assumed to arrive within this number of TTLs. */
+const LATE_TTLS = 3
 
 /** An entry may change while it is being removed: each change is one of a few clients' verbs. */
 const TRIES = 10
@@ -34,13 +37,11 @@ export class EntryRemovals {
   readonly #keys: Keys
   readonly #entryKeys: EntryKeys
   readonly #tombstoneLeases: TombstoneLeases
-  /**
-   * Claims whose entry a lost request may make once more, by the key of the word that they are
-   * gone.
-   */
-  readonly #doubted = new Set<string>()
+  /** Claims whose entry a lost request may make once more, by the key of their tombstone. */
+  readonly #inDoubt: ClaimsInDoubt
 
   constructor(batches: Batches, reads: QuorumReads, entryKeys: EntryKeys) {
+    this.#inDoubt = new ClaimsInDoubt(reads.connection.clock)
     this.#batches = batches
     this.#reads = reads
     this.#keys = reads.connection.keys
@@ -48,24 +49,25 @@ export class EntryRemovals {
     this.#tombstoneLeases = new TombstoneLeases(reads)
   }
 
-  isDoubted(claim: Pick<ClaimRef, 'lock' | 'id'>): boolean {
-    return this.#doubted.has(this.#keys.goneKey(claim))
+  isInDoubt(claim: Pick<ClaimRef, 'lock' | 'id'>): boolean {
+    return this.#inDoubt.has(this.#keys.goneKey(claim))
   }
 
-  noteDoubt(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
-    this.#doubted.add(this.#keys.goneKey(claim))
+  /** A request to make its entry was not answered, and may still arrive. */
+  noteDoubt(claim: ClaimRef): void {
+    this.#inDoubt.add(this.#keys.goneKey(claim), Math.max(WORD_MS, LATE_TTLS * claim.ttlMs))
   }
 
   /** Its entry is gone for certain, and none will be made. */
   forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
-    this.#doubted.delete(this.#keys.goneKey(claim))
+    this.#inDoubt.delete(this.#keys.goneKey(claim))
     this.#entryKeys.release(claim)
   }
 
   async leave(entry: Entry, version: bigint): Promise<boolean> {
     const removal = op.remove(entry.key)
     const word = this.#keys.goneKey(entry)
-    if (!this.#doubted.has(word)) return this.#leave({ entry, version }, [removal])
+    if (!this.#inDoubt.has(word)) return this.#leave({ entry, version }, [removal])
     // A try to make it may still be in flight, and must not make it again.
     return this.#tombstoneLeases.under(WORD_MS, (lease) =>
       this.#leave({ entry, version }, [removal, op.put(word, encodeGone({}), lease)]),
@@ -96,7 +98,7 @@ export class EntryRemovals {
       true,
     )
     // From this moment on no entry of this claim can be made, so what is there now is all there is.
-    this.#doubted.delete(word)
+    this.#inDoubt.delete(word)
     for (const kv of answers[0]?.found ?? []) {
       // Those of others are not read: they may be of a format that is not known here.
       const decoded = kv.value.includes(claim.id) ? decodeValue(kv.value) : undefined

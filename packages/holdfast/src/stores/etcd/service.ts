@@ -60,8 +60,8 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     this.#removals = new EntryRemovals(this.#batches, this.#reads, this.#entryKeys)
   }
 
-  get unclear(): number {
-    return this.#connection.unclear
+  get inDoubt(): number {
+    return this.#connection.inDoubt
   }
 
   openSession(timeoutMs: number, exactness: Exactness): Promise<EtcdSession> {
@@ -73,7 +73,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     data: EntryData,
     sessions: EnterSessions<EtcdSession>,
   ): Promise<EnterResult> {
-    const unclear = this.#connection.unclear
+    const before = this.#connection.inDoubt
     const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)
     let result: EnterResult
     try {
@@ -85,11 +85,11 @@ export class EtcdService implements CoordinationService<EtcdSession> {
         isFull: this.#fullLocks.has(claim.lock),
       })
     } catch (error) {
-      const inDoubt = this.#connection.unclear !== unclear || this.#removals.isDoubted(claim)
+      const inDoubt = this.#connection.inDoubt !== before || this.#removals.isInDoubt(claim)
       if (inDoubt || !isRefusal(error)) throw error
       result = { outcome: 'refused', error: asLockError(error) }
     } finally {
-      if (this.#connection.unclear !== unclear) {
+      if (this.#connection.inDoubt !== before) {
         this.#entryKeys.abandon()
         this.#removals.noteDoubt(claim)
       }
@@ -157,7 +157,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
 
   async noteAdopted(claim: ClaimRef): Promise<void> {
     // A try to make its entry may still be in flight, and the key is free when the adopter leaves.
-    if (this.#removals.isDoubted(claim)) await this.#removals.block(claim)
+    if (this.#removals.isInDoubt(claim)) await this.#removals.block(claim)
     this.#removals.forget(claim)
   }
 
@@ -204,7 +204,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
    * withdrawal would remove it.
    */
   async #leaveOut(claim: Claim, { outcome }: EnterResult): Promise<void> {
-    const inDoubt = this.#removals.isDoubted(claim)
+    const inDoubt = this.#removals.isInDoubt(claim)
     // Without a session it comes again, and finds under the same key what was made.
     if (inDoubt && outcome === 'no-session') return
     if (inDoubt && outcome !== 'withdrawn') await this.#removals.block(claim)

@@ -32,7 +32,7 @@ export interface Entrance {
   /** Whether it will have to wait, as far as the client knows: a wrong guess costs a request. */
   readonly isBusy: boolean
   /** Whether an earlier request, whose answer was lost, may have made the entry. */
-  readonly unclear: boolean
+  readonly inDoubt: boolean
   /** Whether only the identity of this client may use the nodes. */
   readonly restricted: boolean
 }
@@ -46,7 +46,7 @@ interface Made {
 
 export async function enter(entrance: Entrance): Promise<EnterResult> {
   const { claim, holder, waiter, isBusy, restricted } = entrance
-  let made = entrance.unclear ? await findMade(entrance) : undefined
+  let made = entrance.inDoubt ? await findMade(entrance) : undefined
   const session = made?.session ?? (isBusy && waiter ? waiter : holder)
   const makeAndList = async (): Promise<[Made, NamedQueue]> => {
     const [making, listing] = await Promise.allSettled([
@@ -68,7 +68,7 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
   } catch (error) {
     // An earlier request may have made an entry that was not found: a withdrawal of the claim
     // has to look for it.
-    if (entrance.unclear || !isRefusal(error)) throw error
+    if (entrance.inDoubt || !isRefusal(error)) throw error
     if (made) await removeNowOrLater(session, made.key)
     return { outcome: 'refused', error: asLockError(error, session.connect) }
   }

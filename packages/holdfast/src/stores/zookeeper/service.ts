@@ -49,8 +49,6 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly #blocker: ClaimBlocker
   readonly #busyLocks = new BusyLocks()
   readonly #pages = new QueuePages()
-  /** Claims whose entry may have been made by a request that was not answered. */
-  readonly #unclear = new Set<string>()
 
   constructor(options: ZooKeeperOptions) {
     this.#options = options
@@ -68,8 +66,9 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     claim: Claim,
     data: EntryData,
     sessions: EnterSessions<ZooKeeperSession>,
+    wasInDoubt: boolean,
   ): Promise<EnterResult> {
-    let unclear = this.#unclear.delete(claim.id)
+    let inDoubt = wasInDoubt
     const restricted = this.#restricted
     const isBusy = this.#busyLocks.has(claim.lock)
     const { holder, openWaiter } = sessions
@@ -80,9 +79,9 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     try {
       const result = await repeat(() => {
         const by = { holder, waiter, openWaiter: open }
-        const entering = enter({ claim, data, ...by, isBusy, unclear, restricted })
+        const entering = enter({ claim, data, ...by, isBusy, inDoubt, restricted })
         // A request that failed may have made the entry.
-        unclear = true
+        inDoubt = true
         return entering
       })
       const waits =
@@ -92,7 +91,6 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     } catch (error) {
       // The answer was lost, and the entry may be there: the next attempt looks for it, a
       // withdrawal takes it out. Where a session is gone, it may be there on the other one.
-      this.#unclear.add(claim.id)
       if (isSessionGone(error)) return { outcome: 'no-session' }
       for (const session of new Set([holder, waiter ?? holder]))
         this.#blocker.followUp(session, claim)
@@ -147,8 +145,6 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   }
 
   async block(claim: ClaimRef): Promise<EntryData | undefined> {
-    // It does not enter any more.
-    this.#unclear.delete(claim.id)
     return this.#typed(() => this.#blocker.block(() => this.#sessions.any(), claim))
   }
 

@@ -1,20 +1,23 @@
 /**
- * Claims with a request that may still arrive: its outcome is unknown, or it was sent a second time
- * after its connection broke. Such a request is assumed to arrive within three TTLs.
+ * Claims in doubt: the outcome of a request is unknown, or it was sent a second time after its
+ * connection broke. Such a request is assumed to arrive within three TTLs.
  */
 import type { Clock } from '../../../clock/clock.js'
+import { ClaimsInDoubt, MOST_IN_DOUBT } from '../../../in-doubt/claims-in-doubt.js'
+import { repeatUntilAnswered } from '../../../in-doubt/repeat-until-answered.js'
 import type { ClaimRef } from '../../../store/contract.js'
 
 const KEPT_TTLS = 3
-/** How many claims are remembered. */
-const MOST_KEPT = 10_000
 /** Between two withdrawals of a claim that was given up; the time doubles. */
 const FIRST_PAUSE_MS = 500
 
+function pauseMs(failures: number): number {
+  return FIRST_PAUSE_MS * 2 ** (failures - 1)
+}
+
 export class LateRequests {
   readonly #clock: Clock
-  /** Until when, by the claim's id. */
-  readonly #claims = new Map<string, number>()
+  readonly #claims: ClaimsInDoubt
   readonly #givenUp = new Set<string>()
   /**
    * The ids of claims that are withdrawn in the background, since their callers will not. Such a
@@ -25,23 +28,15 @@ export class LateRequests {
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#claims = new ClaimsInDoubt(clock)
   }
 
   add({ id, ttlMs }: ClaimRef): void {
-    this.#claims.delete(id)
-    this.#forgetOld()
-    if (this.#claims.size < MOST_KEPT)
-      this.#claims.set(id, this.#clock.monotonicMs() + KEPT_TTLS * ttlMs)
+    this.#claims.add(id, KEPT_TTLS * ttlMs)
   }
 
-  /** When too many are unclear to remember which, all are. */
   has(claimId: string): boolean {
-    if (this.#claims.size === 0) return false
-    this.#forgetOld()
-    return (
-      this.#claims.size >= MOST_KEPT ||
-      (this.#claims.get(claimId) ?? -Infinity) > this.#clock.monotonicMs()
-    )
+    return this.#claims.has(claimId)
   }
 
   /** The claim has a tombstone now: a late request of it is refused. */
@@ -50,39 +45,21 @@ export class LateRequests {
   }
 
   /** Withdraws a claim until that is answered, or nothing of it can arrive any more. */
-  async withdrawInBackground(claim: ClaimRef, withdraw: () => PromiseLike<unknown>): Promise<void> {
-    if (this.#givenUp.has(claim.id) || this.#givenUp.size >= MOST_KEPT) return
+  async withdrawInBackground(claim: ClaimRef, withdraw: () => Promise<unknown>): Promise<void> {
+    if (this.#givenUp.has(claim.id) || this.#givenUp.size >= MOST_IN_DOUBT) return
     this.#givenUp.add(claim.id)
     const untilMs = this.#clock.monotonicMs() + KEPT_TTLS * claim.ttlMs
-    for (let pauseMs = FIRST_PAUSE_MS; !(await succeeds(withdraw)); pauseMs *= 2) {
-      if (this.#closed || this.#clock.monotonicMs() + pauseMs > untilMs) break
-      await new Promise<void>((resolve) => void this.#clock.timer(pauseMs, resolve, true))
-    }
+    await repeatUntilAnswered(withdraw, {
+      clock: this.#clock,
+      pauseMs,
+      givesUp: (_error, failures) =>
+        this.#closed || this.#clock.monotonicMs() + pauseMs(failures) > untilMs,
+      background: true,
+    }).catch(() => undefined)
     this.#givenUp.delete(claim.id)
   }
 
   close(): void {
     this.#closed = true
-  }
-
-  /**
-   * The oldest stand first. One with a long TTL may keep others behind it, which does not matter:
-   * each has its own time.
-   */
-  #forgetOld(): void {
-    const nowMs = this.#clock.monotonicMs()
-    for (const [id, untilMs] of this.#claims) {
-      if (untilMs > nowMs) return
-      this.#claims.delete(id)
-    }
-  }
-}
-
-async function succeeds(work: () => PromiseLike<unknown>): Promise<boolean> {
-  try {
-    await work()
-    return true
-  } catch {
-    return false
   }
 }
