@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
 import { eventually } from '@holdfast/servers/eventually'
-import { requestsOf } from '../../dist/stores/redis/connection/open.js'
+import { requestsOf } from '../../dist/stores/redis/verbs/requests.js'
 import { RedisVoter } from '../../dist/stores/redlock/nodes/redis-voter.js'
 import {
   after,

@@ -1,6 +1,6 @@
 /** Seals: the token that a client of several servers chose, as one server takes or refuses it. */
 import { expect, test } from 'vitest'
-import { requestsOf } from '../../dist/stores/redis/connection/open.js'
+import { requestsOf } from '../../dist/stores/redis/verbs/requests.js'
 import { RedisVoter } from '../../dist/stores/redlock/nodes/redis-voter.js'
 import { clockedClient } from './support/clocked.js'
 import { closing, connectTo, makeClaim, startServer, take, TRY } from './support/world.js'

@@ -8,7 +8,7 @@ import { Proxy } from '@holdfast/servers/proxy'
 import { openSentinelClient } from '@holdfast/servers/redis-clients'
 import type { SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { eventually } from '@holdfast/servers/eventually'
-import { requestsOf } from '../../dist/stores/redis/connection/open.js'
+import { requestsOf } from '../../dist/stores/redis/verbs/requests.js'
 import { RedisVoter } from '../../dist/stores/redlock/nodes/redis-voter.js'
 import {
   after,

@@ -10,8 +10,8 @@ import {
   ruleFailures,
   startsWith,
   type FailureKind,
+  type ServerHistory,
 } from '../sql/errors.js'
-import type { ServerHistory } from '../sql/connection/statements.js'
 import { CERTIFICATE_ADVICE, isCertificateError } from '../../store/tls-errors.js'
 
 /** A serialization failure and a deadlock: the server rolled the statement back. */

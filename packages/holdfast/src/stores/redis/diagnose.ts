@@ -9,9 +9,10 @@ import type { RedisClient } from './connection/clients.js'
 import { explain, isForeign, STORE_NAME } from './errors.js'
 import { lockOf, patternOf } from './keys.js'
 import { ResilientCaller } from './connection/resilient-caller.js'
-import { clusterTransportOf, openRedis, transportOf } from './connection/open.js'
+import { clusterTransportOf, transportOf } from './connection/open.js'
 import { textOf } from './wire/answers.js'
-import type { RedisStore } from './store.js'
+import { RedisStore } from './store.js'
+import { requestsOf } from './verbs/requests.js'
 
 /** What `doctor` reports about a Redis server. */
 export interface RedisDiagnosis {
@@ -81,7 +82,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis
   }
   const transport = transportOf(client)
   const caller = new ResilientCaller(transport, requestTimeoutMs)
-  const store = openRedis({ client, prefix, requestTimeoutMs })
+  const store = new RedisStore(requestsOf({ client, prefix, requestTimeoutMs }))
   const denied: string[] = []
   const ask: Ask = async (...words) => {
     try {

@@ -9,8 +9,9 @@
 import type { Store } from '../../store/contract.js'
 import { checkKeys } from '../../options/known-keys.js'
 import { STORE_NAME } from './errors.js'
-import { openRedis } from './connection/open.js'
 import { REDIS_KEYS, type RedisStoreOptions } from './options.js'
+import { RedisStore } from './store.js'
+import { requestsOf } from './verbs/requests.js'
 
 export type {
   IoRedisClient,
@@ -28,5 +29,5 @@ export type { RedisStoreOptions } from './options.js'
  */
 export function redisStore(options: RedisStoreOptions): Store {
   checkKeys('redisStore', options, REDIS_KEYS, { store: STORE_NAME })
-  return openRedis(options)
+  return new RedisStore(requestsOf(options))
 }

@@ -1,7 +1,13 @@
-/** The options of a store in Redis. */
-import type { Clock, Random } from '../../clock/clock.js'
+/** The options of a store in Redis, and the settings that they make. */
+import { systemClock, systemRandom, type Clock, type Random } from '../../clock/clock.js'
+import { LockUsageError } from '../../errors.js'
 import type { KnownKeys } from '../../options/known-keys.js'
+import { checkWhole } from '../../options/whole-number.js'
 import type { RedisClient } from './connection/clients.js'
+import type { DeploymentSettings } from './connection/open.js'
+import type { ReplicaSettings } from './connection/replicas.js'
+import { STORE_NAME } from './errors.js'
+import { isPrefix, LONGEST_PREFIX } from './keys.js'
 
 /** The client of a store in Redis, and how it is used. */
 export interface RedisStoreOptions {
@@ -42,4 +48,58 @@ export const REDIS_KEYS: KnownKeys<RedisStoreOptions> = {
   replicaTimeoutMs: 1,
   clock: 1,
   random: 1,
+}
+
+const MOST_REPLICAS = 100
+const LONGEST_TIMEOUT_MS = 3_600_000
+
+export interface RedisSettings extends DeploymentSettings {
+  /** Stands before every key and channel. */
+  readonly prefix: string
+  readonly random: Random
+}
+
+/**
+ * Returns the settings, with the defaults of what is missing.
+ * @throws LockUsageError when an option makes no sense
+ */
+export function settingsOf(options: RedisStoreOptions): RedisSettings {
+  const { prefix = 'hf', requestTimeoutMs = 5000 } = options
+  const { clock = systemClock, random = systemRandom } = options
+  if (!isPrefix(prefix)) {
+    throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
+  }
+  if (
+    !Number.isFinite(requestTimeoutMs) ||
+    requestTimeoutMs < 1 ||
+    requestTimeoutMs > LONGEST_TIMEOUT_MS
+  ) {
+    throw usage(`requestTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  }
+  const replicas = replicasOf(options)
+  // The call that waits for them ends at requestTimeoutMs, before their answer could count.
+  if (replicas.minReplicas > 0 && replicas.replicaTimeoutMs >= requestTimeoutMs) {
+    throw usage(
+      `replicaTimeoutMs (${replicas.replicaTimeoutMs}) must be less than requestTimeoutMs (${requestTimeoutMs}), which counts from ` +
+        'the beginning of the call that waits for the replicas. Give the replicas less time, or the call more.',
+    )
+  }
+  const isSimulated = options.clock !== undefined
+  return { prefix, requestTimeoutMs, replicas, clock, isSimulated, random }
+}
+
+function replicasOf({
+  minReplicas = 0,
+  replicaTimeoutMs = 1000,
+}: RedisStoreOptions): ReplicaSettings {
+  const details = { store: STORE_NAME }
+  checkWhole('redisStore: minReplicas', minReplicas, { min: 0, max: MOST_REPLICAS }, details)
+  // For WAIT no time at all would mean forever.
+  const range = { max: LONGEST_TIMEOUT_MS }
+  checkWhole('redisStore: replicaTimeoutMs', replicaTimeoutMs, range, details)
+  return { minReplicas, replicaTimeoutMs }
+}
+
+function usage(message: string): LockUsageError {
+  return new LockUsageError(`redisStore: ${message}`, { store: STORE_NAME })
 }

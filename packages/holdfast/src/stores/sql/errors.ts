@@ -6,13 +6,20 @@ import {
   type LockError,
   type UnavailableCode,
 } from '../../errors.js'
-import type { ServerHistory } from './connection/statements.js'
 import { UPDATE_ADVICE } from '../../store/errors.js'
 
 /** The SQLSTATE with which the rule in the database reports a newer format of its tables. */
 export const NEWER_FORMAT = 'HF002'
 /** The SQLSTATE with which the rule in the database reports that an invariant is broken. */
 export const BROKEN_RULE = 'HF003'
+
+/** What distinguishes a wrong setting from a state that passes. */
+export interface ServerHistory {
+  /** Whether a statement of this store has succeeded. Its user, password and certificate worked. */
+  readonly answered: boolean
+  /** Whether a write of this store has succeeded. */
+  readonly written: boolean
+}
 
 /** One kind of failure. The first kind of a table that matches decides. */
 export interface FailureKind {

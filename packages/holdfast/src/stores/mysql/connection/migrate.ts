@@ -1,5 +1,6 @@
 /** Creates and updates the tables and procedures of the MySQL store. */
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
+import { newerFormat } from '../../../store/errors.js'
 import {
   poolOf,
   statement,
@@ -8,8 +9,8 @@ import {
   type MysqlConnection,
   type MysqlPool,
 } from './clients.js'
-import { explain, isDenied } from '../errors.js'
-import { checkFormat } from '../rule/format.js'
+import { explain, isDenied, isUnmigrated } from '../errors.js'
+import { SCHEMA_FORMAT } from '../rule/format.js'
 import { lendOutsideTransaction } from './outside-transaction.js'
 import { dropRoutine, factOf, noteRoutine, ROUTINES } from '../rule/routines.js'
 import { checkPrefix, DEFAULT_PREFIX, TABLE_STATEMENTS, withPrefix } from '../rule/schema.js'
@@ -116,4 +117,20 @@ async function readFacts(
     (answer) => answer as [{ readonly name: string; readonly value: string }[]],
   )
   return new Map(rows.map(({ name, value }) => [name, value]))
+}
+
+/** @throws StoreUnavailableError (`STORE_FORMAT`) when a newer version made the tables. */
+async function checkFormat(connection: MysqlConnection, prefix: string): Promise<void> {
+  const [[row]] = (await connection
+    .query(statement(`select value from ${prefix}facts where name = 'format'`))
+    .catch(noRows)) as [{ readonly value: string }[]]
+  if (row === undefined || Number(row.value) <= SCHEMA_FORMAT) return
+  const found = `format ${row.value}`
+  throw newerFormat(`The schema "${prefix}…"`, { found, known: SCHEMA_FORMAT, store: 'mysql' })
+}
+
+/** The table does not exist before the first migration. */
+function noRows(error: unknown): [never[]] {
+  if (isUnmigrated(error)) return [[]]
+  throw error
 }

@@ -14,10 +14,10 @@ import { slotOf } from './cluster/slots.js'
 import { explain, readOnlyError } from '../errors.js'
 import type { Script } from '../rule/scripts.generated.js'
 import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
-import { scanKeys } from '../verbs/inspect.js'
+import { scanKeys } from './scan-keys.js'
 import { libraryWrites } from './transports/library-writes.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
-import type { MessageListener, Subscriptions } from '../wake-ups.js'
+import type { MessageListener, Subscriptions } from './subscriptions.js'
 
 type ScriptCall = [script: Script, keys: readonly string[], args: readonly string[]]
 

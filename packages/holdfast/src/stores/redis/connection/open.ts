@@ -1,10 +1,6 @@
-/**
- * From what a caller passes in to a store: the options checked, and the transport that fits the
- * client.
- */
-import { systemClock, systemRandom } from '../../../clock/clock.js'
+/** From the client of a caller to the transport that fits it. */
+import type { Clock } from '../../../clock/clock.js'
 import { LockUsageError } from '../../../errors.js'
-import { checkWhole } from '../../../options/whole-number.js'
 import {
   isIoRedis,
   isIoRedisCluster,
@@ -17,11 +13,7 @@ import {
 } from './clients.js'
 import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from '../errors.js'
-import { isPrefix, LONGEST_PREFIX } from '../keys.js'
-import type { RedisStoreOptions } from '../options.js'
 import type { ReplicaSettings } from './replicas.js'
-import { RedisRequests, type RequestSettings } from '../verbs/requests.js'
-import { RedisStore } from '../store.js'
 import { ioRedisTransport } from './transports/ioredis/ioredis.js'
 import { MovableTransport } from './transports/movable.js'
 import { reconnectOf } from './transports/owned-client.js'
@@ -31,78 +23,27 @@ import { nodeRedisClusterTransport } from './transports/node-redis/node-redis-cl
 import { nodeRedisSentinelTransport } from './transports/node-redis/node-redis-sentinel.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 
-const MOST_REPLICAS = 100
-const LONGEST_TIMEOUT_MS = 3_600_000
-
-interface RedisSettings extends Omit<RequestSettings, 'replicated'> {
+export interface DeploymentSettings {
   /** How long an answer may take, in milliseconds. */
   readonly requestTimeoutMs: number
-}
-
-/** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
-export function openRedis(options: RedisStoreOptions): RedisStore {
-  return new RedisStore(requestsOf(options))
+  readonly replicas: ReplicaSettings
+  readonly clock: Clock
+  /** Whether the clock is one of a simulation. */
+  readonly isSimulated: boolean
 }
 
 /**
- * Returns the requests to the server of a client.
- * @throws LockUsageError when the client is none that is known, or an option makes no sense.
+ * Returns what a client leads to.
+ * @throws LockUsageError for a client that is none that is known
  */
-export function requestsOf(options: RedisStoreOptions): RedisRequests {
-  const settings = settingsOf(options)
-  const replicas = replicasOf(options)
-  // The call that waits for them ends at requestTimeoutMs, before their answer could count.
-  if (replicas.minReplicas > 0 && replicas.replicaTimeoutMs >= settings.requestTimeoutMs) {
-    throw usage(
-      `replicaTimeoutMs (${replicas.replicaTimeoutMs}) must be less than requestTimeoutMs (${settings.requestTimeoutMs}), which counts from ` +
-        'the beginning of the call that waits for the replicas. Give the replicas less time, or the call more.',
-    )
-  }
-  return new RedisRequests(deploymentOf(options, settings, replicas), {
-    ...settings,
-    replicated: replicas.minReplicas > 0,
-  })
-}
-
-function settingsOf(options: RedisStoreOptions): RedisSettings {
-  const { prefix = 'hf', requestTimeoutMs = 5000 } = options
-  const { clock = systemClock, random = systemRandom } = options
-  if (!isPrefix(prefix)) {
-    throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
-  }
-  if (
-    !Number.isFinite(requestTimeoutMs) ||
-    requestTimeoutMs < 1 ||
-    requestTimeoutMs > LONGEST_TIMEOUT_MS
-  ) {
-    throw usage(`requestTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
-  }
-  return { prefix, requestTimeoutMs, clock, random }
-}
-
-function replicasOf({
-  minReplicas = 0,
-  replicaTimeoutMs = 1000,
-}: RedisStoreOptions): ReplicaSettings {
-  const details = { store: STORE_NAME }
-  checkWhole('redisStore: minReplicas', minReplicas, { min: 0, max: MOST_REPLICAS }, details)
-  // For WAIT no time at all would mean forever.
-  const range = { max: LONGEST_TIMEOUT_MS }
-  checkWhole('redisStore: replicaTimeoutMs', replicaTimeoutMs, range, details)
-  return { minReplicas, replicaTimeoutMs }
-}
-
-function deploymentOf(
-  { client, clock: given }: RedisStoreOptions,
-  { requestTimeoutMs, clock }: RedisSettings,
-  replicas: ReplicaSettings,
-): Deployment {
+export function deploymentOf(client: RedisClient, settings: DeploymentSettings): Deployment {
+  const { requestTimeoutMs, replicas, clock } = settings
   const members = clusterTransportOf(client)
   if (!members) {
     const transport = new MovableTransport(transportOf(client), reconnectOf(client), clock)
     return oneServer(transport, requestTimeoutMs, replicas, clock)
   }
-  if (given !== undefined)
+  if (settings.isSimulated)
     throw usage('clock is for simulations of a single server, not for a Cluster.')
   return cluster(members, requestTimeoutMs, replicas, clock)
 }

@@ -4,7 +4,7 @@
  */
 import { notHeard } from '../errors.js'
 import type { ChannelConnection, Transport } from './transports/transport.js'
-import type { MessageListener, Subscription, Subscriptions } from '../wake-ups.js'
+import type { MessageListener, Subscription, Subscriptions } from './subscriptions.js'
 
 const LISTENING: Subscription = { ready: undefined, leave: () => undefined }
 

@@ -1,12 +1,10 @@
 /** Looking at locks: one, or all whose names begin alike. */
 import type { InspectPage, LockInfo } from '../../../store/contract.js'
-import { readLock, textOf } from '../wire/answers.js'
+import { readLock } from '../wire/answers.js'
 import { lockOf, patternOf } from '../keys.js'
 
 /** How many locks are described in one call. */
 const DESCRIBED_TOGETHER = 64
-/** How many keys the server looks at in one step of a scan. */
-const SCAN_COUNT = '1000'
 
 export interface Directory {
   readonly keyPrefix: string
@@ -58,20 +56,4 @@ async function findNames(
     if (lock !== undefined) found.add(lock)
   }
   return [...found].sort()
-}
-
-/** All keys of one server that fit a pattern. Some may come twice. */
-export async function scanKeys(
-  pattern: string,
-  scan: (...args: string[]) => Promise<unknown>,
-): Promise<string[]> {
-  const found: string[] = []
-  let cursor = '0'
-  do {
-    const reply = await scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
-    const [next, keys] = reply as [unknown, unknown[]]
-    found.push(...keys.map(textOf))
-    cursor = textOf(next)
-  } while (cursor !== '0')
-  return found
 }

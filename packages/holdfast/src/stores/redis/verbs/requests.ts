@@ -16,6 +16,7 @@ import { AdminCalls } from './admin-calls.js'
 import { lineOf, readAdoption, textOf } from '../wire/answers.js'
 import { batchQueue, withdrawalCall, type BatchRequest, type Verb } from './batches.js'
 import type { Deployment } from '../connection/deployment.js'
+import { deploymentOf } from '../connection/open.js'
 import { explain, isReadOnly, withRights } from '../errors.js'
 import { LateRequests } from './late-requests.js'
 import { LateWithdrawals } from './late-withdrawals.js'
@@ -23,6 +24,7 @@ import type { AdoptedByAnother, SealedRenewal } from '../wire/redlock-seal.js'
 import { PendingRenewal, RenewalRound } from './renewal-round.js'
 import { applyBatch } from '../rule/scripts.generated.js'
 import { TermsEncoder, type EncodedTerms } from '../wire/terms-encoder.js'
+import { settingsOf, type RedisStoreOptions } from '../options.js'
 import { WakeUpInbox } from '../wake-ups.js'
 
 export interface RequestSettings {
@@ -32,6 +34,16 @@ export interface RequestSettings {
   readonly random: Random
   /** A lease counts only when replicas have it. */
   readonly replicated: boolean
+}
+
+/**
+ * Returns the requests to the server of a client.
+ * @throws LockUsageError when the client is none that is known, or an option makes no sense.
+ */
+export function requestsOf(options: RedisStoreOptions): RedisRequests {
+  const settings = settingsOf(options)
+  const replicated = settings.replicas.minReplicas > 0
+  return new RedisRequests(deploymentOf(options.client, settings), { ...settings, replicated })
 }
 
 export class RedisRequests {

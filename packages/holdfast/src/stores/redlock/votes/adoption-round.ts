@@ -11,7 +11,8 @@
  * same node.
  */
 import type { Adoption, Granted, LostRenewal } from '../../../store/contract.js'
-import { asLockError, noMajority } from '../errors.js'
+import { asLockError } from '../errors.js'
+import { noMajority } from '../nodes/no-majority.js'
 import { quorumOf, type Panel, type VoteAdoption } from '../nodes/node.js'
 import type { NodeVote } from './node-vote.js'
 import { Answers, poll, type Answer } from './poll.js'

@@ -4,7 +4,8 @@
  */
 import { LockUsageError, type LockError } from '../../../errors.js'
 import type { AttemptResult, Claim, Granted, LostRenewal } from '../../../store/contract.js'
-import { clocksApart, noAnswer, noMajority, tooLate } from '../errors.js'
+import { clocksApart, noAnswer, tooLate } from '../errors.js'
+import { noMajority } from '../nodes/no-majority.js'
 import type { NodeVoteState } from './node-vote.js'
 import { majorityOf, reachedBy } from '../nodes/quorum.js'
 import { chooseToken } from './choose-token.js'

@@ -21,7 +21,8 @@ import type {
   LostRenewal,
 } from '../../../store/contract.js'
 import { AdoptionRound, LOST } from './adoption-round.js'
-import { noMajority, tooLate } from '../errors.js'
+import { tooLate } from '../errors.js'
+import { noMajority } from '../nodes/no-majority.js'
 import { inspectLock } from './inspect.js'
 import { quorumOf, type Panel } from '../nodes/node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'

@@ -4,7 +4,7 @@
  * one, not at one moment.
  */
 import type { HolderInfo, InspectPage, InspectQuery, LockInfo } from '../../../store/contract.js'
-import { noMajority } from '../errors.js'
+import { noMajority } from '../nodes/no-majority.js'
 import { quorumOf, type Panel } from '../nodes/node.js'
 import { poll } from './poll.js'
 import { reachedBy } from '../nodes/quorum.js'

@@ -6,6 +6,7 @@ import { setImmediate as nextTick, setTimeout as pause } from 'node:timers/promi
 import { systemClock } from '../../../clock/clock.js'
 import { RequestTimeouts } from '../../../clock/request-timeouts.js'
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
+import type { ServerHistory } from '../errors.js'
 
 /** How often a statement is sent at most. */
 const MAX_TRIES = 5
@@ -33,14 +34,6 @@ export interface StatementOptions {
   explain(error: unknown, has: ServerHistory): LockError
   /** Called when a write succeeds again: other connections may still lead to the earlier server. */
   onMoved(): void
-}
-
-/** What distinguishes a wrong setting from a state that passes. */
-export interface ServerHistory {
-  /** Whether a statement of this store has succeeded. Its user, password and certificate worked. */
-  readonly answered: boolean
-  /** Whether a write of this store has succeeded. */
-  readonly written: boolean
 }
 
 export interface SendOptions {

@@ -10,7 +10,7 @@
 import { isServerError, noPubSub, notHeard } from '../../errors.js'
 import { Readiness } from '../wake-up-channel.js'
 import type { ShardConnection } from '../transports/transport.js'
-import type { MessageListener, Subscription, Subscriptions } from '../../wake-ups.js'
+import type { MessageListener, Subscription, Subscriptions } from '../subscriptions.js'
 import type { Member } from './member.js'
 import type { Router } from './router.js'
 
