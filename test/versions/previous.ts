@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Until there is a release: a commit that has the stored formats of today. */
-const BEFORE_RELEASES = 'b9f20310b1d0eec22c1853ec9930670722e66d9b'
+const BEFORE_RELEASES = '33cf34b2d3fd148de107f585c6f873a02c3adb58'
 
 export interface Previous {
   /** What it was built from. */
@@ -27,7 +27,7 @@ export async function buildPrevious(): Promise<Previous> {
   await linkModules(folder)
   const build = (command: string, ...args: string[]): unknown =>
     execFileSync(command, args, { cwd: folder, stdio: 'pipe' })
-  build(process.execPath, 'packages/holdfast/scripts/lua.mjs')
+  build(process.execPath, 'packages/holdfast/scripts/rules.mjs')
   // Its types were checked when it was written.
   build(join(ROOT, 'node_modules/.bin/tsc'), '-p', 'packages/holdfast', '--noCheck')
   return { version, folder, remove: () => rm(folder, { recursive: true, force: true }) }
