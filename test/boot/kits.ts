@@ -179,7 +179,7 @@ const overPostgres = (library: 'pg' | 'postgres'): Kit => ({
 const mysql: Kit = {
   name: 'MariaDB through mysql2',
   async start() {
-    const server = await startMysql()
+    const server = await startMysql({ durable: true })
     server.sql(mysqlSchema())
     return {
       down: () => server.service.crash(),

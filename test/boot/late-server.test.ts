@@ -1,16 +1,19 @@
 /**
  * Programs that start before their server, and outlive its restart: a caller waits for its
- * `waitMs`.
+ * `waitMs`, and a holder keeps its lease until the deadline.
  */
 import { createLocks, onLockEvent, StoreUnavailableError, type Locks } from 'holdfast'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '@holdfast/servers/eventually'
 import { KITS, type OpenKit } from './kits.js'
 
 /** Servers and the backoff of client libraries take long on a busy machine. */
 const LONG_MS = 60_000
 /** Longer than the event takes: it comes a second after the last pause of a client library. */
 const SHORT_MS = 6000
+/** ZooKeeper grants no session that is much shorter. */
+const AWAY_TTL_MS = 3000
 /** How late a busy machine may be, where a dozen servers start beside other tests. */
 const LATE_MS = 10_000
 
@@ -90,7 +93,7 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
     )
 
     test(
-      'callers that wait or arrive during a restart get their locks',
+      'a restart: the holder keeps its lease, and callers that wait or arrive get their locks',
       { timeout: LONG_MS },
       async () => {
         const [one, two] = [open(), open()]
@@ -102,8 +105,33 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
         await sleep(1500)
         await kit.up()
         expect((await late).held).toBe(true)
-        await holder.release()
+        await eventually('the lease is renewed', () => holder.renew().then(() => true), {
+          everyMs: 100,
+        })
+        expect(holder.held).toBe(true)
+        expect(await holder.release()).toBe('released')
         expect((await waiting).held).toBe(true)
+      },
+    )
+
+    test(
+      'away for longer than the TTL: the lease ends by its deadline, the next token is larger',
+      { timeout: LONG_MS },
+      async () => {
+        const locks = open()
+        const away = locks.mutex('away', { ttlMs: AWAY_TTL_MS })
+        const lease = await away.acquire({ waitMs: LONG_MS })
+        const lost = new Promise<number>((resolve) =>
+          lease.signal.addEventListener('abort', () => resolve(performance.now())),
+        )
+        await kit.down()
+        const downMs = performance.now()
+        expect((await lost) - downMs).toBeLessThan(AWAY_TTL_MS + LATE_MS)
+        expect(lease.held).toBe(false)
+        await kit.up()
+        expect(await lease.release()).toBe('lost')
+        const next = await away.acquire({ waitMs: LONG_MS })
+        expect(next.token).toBeGreaterThan(lease.token)
       },
     )
   })

@@ -34,27 +34,14 @@ async function start(options: EtcdOptions = {}) {
 
 const TIMEOUT = { timeout: 120_000 }
 
-describe('a holder', () => {
-  test(
-    'learns of the loss by its deadline when etcd falls silent, and keeps its lease until then',
-    TIMEOUT,
-    async () => {
-      const { endpoints, members } = await start()
-      await fallSilent(members[0], (settings) => openLocks({ endpoints }, settings))
-    },
-  )
-
-  test('keeps its lease over a restart of etcd', TIMEOUT, async () => {
+test(
+  'a holder learns of the loss by its deadline when etcd falls silent, and keeps its lease until then',
+  TIMEOUT,
+  async () => {
     const { endpoints, members } = await start()
-    const locks = openLocks({ endpoints }, { ttlMs: 10_000 })
-    const lease = await locks.mutex('restart').acquire()
-    await members[0]?.crash()
-    await members[0]?.start()
-    await lease.renew()
-    expect(lease.held).toBe(true)
-    expect(await lease.release()).toBe('released')
-  })
-})
+    await fallSilent(members[0], (settings) => openLocks({ endpoints }, settings))
+  },
+)
 
 test(
   'a minority grants nothing, and its holder learns of the loss by the deadline',

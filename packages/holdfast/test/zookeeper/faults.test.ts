@@ -40,17 +40,6 @@ describe('a holder', () => {
     await fallSilent(members[0], (settings) => openLocks({ connect }, settings))
   })
 
-  test('keeps its lease over a restart of ZooKeeper', TIMEOUT, async () => {
-    const { connect, members } = await start()
-    const locks = openLocks({ connect }, { ttlMs: 10_000 })
-    const lease = await locks.mutex('restart').acquire()
-    await members[0]?.crash()
-    await members[0]?.start()
-    await lease.renew()
-    expect(lease.held).toBe(true)
-    expect(await lease.release()).toBe('released')
-  })
-
   test('whose session ended elsewhere learns of it by the next renewal', TIMEOUT, async () => {
     const { connect } = await start()
     const raw = await openRaw(connect)
