@@ -1,5 +1,6 @@
 /** The suite itself: a sound store passes, and each broken store fails the case for its defect. */
-import { conformanceCases, VirtualClock, type Subject } from '@holdfast/conformance'
+import { conformanceCases, type Subject } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
 import { BREAKAGES } from './broken/breakages.js'

@@ -1,12 +1,5 @@
 /** `FaultyStore` applies the planned faults, and no others. */
-import {
-  FaultyStore,
-  Gate,
-  planFor,
-  planForFirst,
-  VirtualClock,
-  type Plan,
-} from '@holdfast/conformance'
+import { FaultyStore, Gate, planFor, planForFirst, VirtualClock, type Plan } from 'holdfast/testing'
 import { memoryStore } from 'holdfast/memory'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'

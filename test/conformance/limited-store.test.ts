@@ -1,5 +1,6 @@
 /** A store with few traits passes the suite if it refuses what it does not support. */
-import { conformanceSuite, VirtualClock, type Subject } from '@holdfast/conformance'
+import { conformanceSuite, type Subject } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { memoryStore } from 'holdfast/memory'
 import type { Store, Traits } from 'holdfast/store'
 import { runner } from './runner.js'

@@ -2,10 +2,10 @@
 import {
   conformanceCases,
   conformanceSuite,
-  VirtualClock,
   type Runner,
   type Subject,
 } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
 

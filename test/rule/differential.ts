@@ -2,7 +2,7 @@
  * Compares a rule that runs in a service with the rule in plain functions. Both run the same random
  * history, and must have the same answers and the same state after each step.
  */
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import {
   CAPACITY_ALL,
   type Claim,

@@ -9,11 +9,11 @@ import {
   type Store,
   type WithdrawOutcome,
 } from 'holdfast/store'
-import { FaultyStore, type Plan } from './faulty-store.js'
+import { FaultyStore, type Plan } from 'holdfast/testing'
 import { expectOutcome } from './expect.js'
 import type { Subject } from './subject.js'
 import { realTime, virtualTime, type Time } from './time.js'
-import { SeededRandom } from './virtual-clock.js'
+import { SeededRandom } from 'holdfast/testing'
 
 /** The TTL of leases that must not end during a case, if the store allows it. */
 const LONG_TTL_MS = 30_000

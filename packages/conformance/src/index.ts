@@ -14,21 +14,8 @@
  *
  * The worker is a program that calls `serveWorker(() => myStore(url))`. The suite kills it.
  */
-export { SeededRandom, settle, VirtualClock } from './virtual-clock.js'
 export { conformanceCases, conformanceSuite, type Assignment } from './suite.js'
 export type { Runner, Skip, Subject, WorkerCommand } from './subject.js'
-export {
-  FaultyStore,
-  Gate,
-  planFor,
-  planForFirst,
-  type Fate,
-  type FaultyStoreOptions,
-  type Message,
-  type Plan,
-  type Sent,
-  type Verb,
-} from './faulty-store.js'
 export { realTime, virtualTime, type Time } from './time.js'
 export { serveWorker } from './worker/serve.js'
 export { contend, type ContentionOptions } from './contend.js'

@@ -1,6 +1,6 @@
 /** What the caller passes to the suite: a store under test, and a test runner. */
 import type { MaybePromise, Store, Traits } from 'holdfast/store'
-import type { VirtualClock } from './virtual-clock.js'
+import type { VirtualClock } from 'holdfast/testing'
 
 /** A program that opens the same backing service and answers the suite through `serveWorker`. */
 export interface WorkerCommand {

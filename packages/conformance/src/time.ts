@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type Clock, systemClock } from 'holdfast'
 import type { MaybePromise } from 'holdfast/store'
-import type { VirtualClock } from './virtual-clock.js'
+import type { VirtualClock } from 'holdfast/testing'
 
 /** The time in which a case of the suite runs. */
 export interface Time {

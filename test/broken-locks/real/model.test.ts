@@ -12,7 +12,7 @@ import {
 } from '@holdfast/broken-locks'
 import { connectRedis, type RealConnection } from '@holdfast/broken-locks/ioredis'
 import { systemClock, systemRandom } from 'holdfast'
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Normaliser, outcomeOf, randomStep, type Outcome, type Step } from './random-history.js'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'

@@ -1,5 +1,5 @@
 /** Leases that are believed in for too long, and steps that are not one. */
-import { Gate } from '@holdfast/conformance'
+import { Gate } from 'holdfast/testing'
 import type { World } from '../support/world.js'
 import { granted, type Scenario } from '../support/scenario.js'
 

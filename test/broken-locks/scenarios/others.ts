@@ -1,5 +1,5 @@
 /** Waiting, tokens, release, and attempts that are given up. */
-import { Gate } from '@holdfast/conformance'
+import { Gate } from 'holdfast/testing'
 import { granted, type Scenario } from '../support/scenario.js'
 import type { World } from '../support/world.js'
 

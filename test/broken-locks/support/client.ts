@@ -11,13 +11,8 @@ import {
   type Reply,
 } from '@holdfast/broken-locks'
 import type { Clock, Timer } from 'holdfast'
-import {
-  nanoseconds,
-  Recorder,
-  SeededRandom,
-  type HistoryEvent,
-  type VirtualClock,
-} from '@holdfast/conformance'
+import { nanoseconds, Recorder, type HistoryEvent } from '@holdfast/conformance'
+import { SeededRandom, type VirtualClock } from 'holdfast/testing'
 import type { Server } from './server.js'
 
 export interface Fate {

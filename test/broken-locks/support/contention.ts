@@ -4,7 +4,7 @@
  */
 import type { Control } from '@holdfast/broken-locks'
 import type { Clock } from 'holdfast'
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import type { Client, Fate } from './client.js'
 import { World } from './world.js'
 

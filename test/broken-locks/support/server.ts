@@ -1,6 +1,6 @@
 /** One modelled server in virtual time, and the messages that it hands on to its subscribers. */
 import { ModelRedis, type Command, type Reply, type Script } from '@holdfast/broken-locks'
-import type { VirtualClock } from '@holdfast/conformance'
+import type { VirtualClock } from 'holdfast/testing'
 
 const EPOCH_MS = 1_700_000_000_000
 

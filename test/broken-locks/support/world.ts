@@ -2,7 +2,8 @@
  * A server and some clients of one lock, in virtual time, with the history of what they believed.
  */
 import type { Control } from '@holdfast/broken-locks'
-import { checkHistory, VirtualClock, type HistoryEvent } from '@holdfast/conformance'
+import { checkHistory, type HistoryEvent } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { Client } from './client.js'
 import { Server } from './server.js'
 

@@ -1,5 +1,6 @@
 /** The memory store as a subject, in real time and in virtual time. */
-import { VirtualClock, type Skip, type Subject } from '@holdfast/conformance'
+import { type Skip, type Subject } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { memoryStore } from 'holdfast/memory'
 import type { Store } from 'holdfast/store'
 

@@ -2,7 +2,7 @@
  * Chance, from a seed. Each part of the world throws dice of its own, so that one more throw here
  * moves nothing there.
  */
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 
 export class Dice {
   readonly #random: SeededRandom

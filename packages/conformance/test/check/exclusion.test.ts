@@ -1,11 +1,6 @@
 /** Exclusion, on short histories with a known verdict. */
-import {
-  afterLastEvents,
-  checkHistory,
-  holdsOf,
-  SeededRandom,
-  type HistoryEvent,
-} from '@holdfast/conformance'
+import { afterLastEvents, checkHistory, holdsOf, type HistoryEvent } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { describe, expect, test } from 'vitest'
 import { broken, story } from './support/story.js'
 

@@ -2,13 +2,8 @@
  * The checkers have the verdicts of an exhaustive search, over many small histories. Most of their
  * locks are broken.
  */
-import {
-  checkExclusion,
-  checkTokens,
-  holdsOf,
-  SeededRandom,
-  type HistoryEvent,
-} from '@holdfast/conformance'
+import { checkExclusion, checkTokens, holdsOf, type HistoryEvent } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { describe, expect, test } from 'vitest'
 import { isFull } from '../../../../test/support/plan.js'
 import { isExplained, type SmallHold } from './support/search.js'

@@ -1,5 +1,5 @@
 /** Request timeouts: one timer for all open requests. */
-import { VirtualClock } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { expect, test } from 'vitest'
 import { RequestTimeouts } from '../../dist/clock/request-timeouts.js'
 

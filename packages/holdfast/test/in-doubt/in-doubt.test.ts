@@ -1,5 +1,5 @@
 /** Requests whose outcome is unknown: what is remembered of them, and how they are repeated. */
-import { VirtualClock } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { describe, expect, test } from 'vitest'
 import { ClaimsInDoubt, MOST_IN_DOUBT } from '../../dist/in-doubt/claims-in-doubt.js'
 import { RepeatedRequests, repeatUntilAnswered } from '../../dist/in-doubt/repeat-until-answered.js'

@@ -1,6 +1,6 @@
 /** Unused locks are forgotten, however their leases ended. */
 import { randomUUID } from 'node:crypto'
-import { VirtualClock } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { memoryStore } from 'holdfast/memory'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'

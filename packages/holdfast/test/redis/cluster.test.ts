@@ -1,6 +1,6 @@
 /** What only a Cluster has: members, a rule of the ACL for them, clients that do not fit. */
 import { randomUUID } from 'node:crypto'
-import { Gate } from '@holdfast/conformance'
+import { Gate } from 'holdfast/testing'
 import { aclRule } from '../../dist/stores/redis/rule/acl.js'
 import { diagnose } from '../../dist/stores/redis/diagnose.js'
 import { redisStore, type IoRedisCluster, type RedisClient } from 'holdfast/redis'

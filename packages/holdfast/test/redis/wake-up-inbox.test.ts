@@ -1,6 +1,6 @@
 /** Messages that come early, never, or from another program. */
 import { createLocks } from 'holdfast'
-import { Gate } from '@holdfast/conformance'
+import { Gate } from 'holdfast/testing'
 import { redisStore, type IoRedisClient } from 'holdfast/redis'
 import type { PushedGrant } from 'holdfast/store'
 import { expect, test } from 'vitest'

@@ -4,7 +4,7 @@
  */
 import type { AdoptResult, Claim, Store } from 'holdfast/store'
 import { afterEach, expect, test } from 'vitest'
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import {
   attempt,
   claimOf,

@@ -1,5 +1,5 @@
 /** The end of a store waits for the requests that are on their way to a node. */
-import { VirtualClock } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { expect, test } from 'vitest'
 import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'
 import { deferred } from '../support/world.js'

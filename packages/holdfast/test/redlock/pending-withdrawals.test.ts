@@ -1,5 +1,5 @@
 /** What a client asks of a node that is down, and how much of it the client remembers. */
-import { VirtualClock } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import type { ClaimRef } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'

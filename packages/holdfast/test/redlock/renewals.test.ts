@@ -2,7 +2,7 @@
  * Batches of renewals: which answers of the nodes each lease waits for. No servers: each node
  * answers when the test lets it.
  */
-import { SeededRandom, VirtualClock } from '@holdfast/conformance'
+import { SeededRandom, VirtualClock } from 'holdfast/testing'
 import type { Claim, Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'

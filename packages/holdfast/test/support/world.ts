@@ -2,7 +2,7 @@
  * A small world in virtual time: one memory store, behind a wire whose faults the test decides.
  */
 import { createLocks, StoreUnavailableError, type Locks, type LocksOptions } from 'holdfast'
-import { SeededRandom, VirtualClock } from '@holdfast/conformance'
+import { SeededRandom, VirtualClock } from 'holdfast/testing'
 import { memoryStore } from 'holdfast/memory'
 import type { Store } from 'holdfast/store'
 import { withTimeout } from '../../dist/clock/with-timeout.js'

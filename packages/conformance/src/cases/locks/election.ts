@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { codeOf, outcomeOf } from '../../expect.js'
-import { planFor } from '../../faulty-store.js'
+import { planFor } from 'holdfast/testing'
 
 export const election = new Group('election')
 

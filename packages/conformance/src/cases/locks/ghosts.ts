@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { slowAnswers, type Context } from '../../context.js'
 import { expectError } from '../../expect.js'
-import { Gate, planFor, planForFirst, type Fate } from '../../faulty-store.js'
+import { Gate, planFor, planForFirst, type Fate } from 'holdfast/testing'
 import { queue } from '../../needs.js'
 
 export const ghosts = new Group('ghosts')

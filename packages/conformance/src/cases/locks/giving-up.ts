@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
-import { Gate, planFor, planForFirst } from '../../faulty-store.js'
+import { Gate, planFor, planForFirst } from 'holdfast/testing'
 import { queue } from '../../needs.js'
 import type { Locks } from 'holdfast'
 

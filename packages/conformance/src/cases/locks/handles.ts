@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { slowAnswers } from '../../context.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
-import { Gate, planFor, planForFirst } from '../../faulty-store.js'
+import { Gate, planFor, planForFirst } from 'holdfast/testing'
 import { adopt as canAdopt, readWriteLock, semaphore } from '../../needs.js'
 
 export const handles = new Group('handles', [canAdopt])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { slowAnswers, type Context } from '../../context.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
-import { planFor, planForFirst, type Fate, type Sent } from '../../faulty-store.js'
+import { planFor, planForFirst, type Fate, type Sent } from 'holdfast/testing'
 import { type Lease, LockLostError } from 'holdfast'
 
 export const loss = new Group('loss')

@@ -8,7 +8,7 @@ import {
   type Clock,
   type Locks,
 } from 'holdfast'
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred, makeWorld, outcomeOf, type World } from '../../support/world.js'
 

@@ -1,7 +1,7 @@
 /** The graph of waits: what is stuck, which deadlocks there are, and which wait of each fails. */
 import { findDeadlocks } from 'holdfast'
 import { CAPACITY_ALL, type WaitNote } from 'holdfast/store'
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { describe, expect, test } from 'vitest'
 import { referenceDeadlocks } from './reference.js'
 

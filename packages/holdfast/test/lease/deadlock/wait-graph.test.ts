@@ -1,6 +1,6 @@
 /** The search of one client: exact, and no longer than what the wait leads to. */
 import { createLocks, DeadlockError, type Locks } from 'holdfast'
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { CAPACITY_ALL } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { findDeadlocks } from '../../../dist/lease/deadlock/find-deadlocks.js'

@@ -2,7 +2,7 @@
 // Time is virtual: a lease must be collected after a third of its TTL and before its end, however
 // slow the machine is.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { VirtualClock } from '@holdfast/conformance'
+import { VirtualClock } from 'holdfast/testing'
 import { createLocks, onLockEvent } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 

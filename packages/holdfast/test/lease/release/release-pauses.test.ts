@@ -1,5 +1,5 @@
 /** A store without a queue: whether its lock goes around. */
-import { SeededRandom, VirtualClock } from '@holdfast/conformance'
+import { SeededRandom, VirtualClock } from 'holdfast/testing'
 import { createLocks, type Locks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import type { Store } from 'holdfast/store'

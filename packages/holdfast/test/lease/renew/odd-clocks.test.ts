@@ -1,6 +1,6 @@
 /** Wall clocks that part from the monotonic clock all the time, as a mocked `Date` does. */
 import { createLocks, type Clock, type Lease } from 'holdfast'
-import { SeededRandom, type VirtualClock } from '@holdfast/conformance'
+import { SeededRandom, type VirtualClock } from 'holdfast/testing'
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { makeWorld } from '../../support/world.js'

@@ -1,6 +1,6 @@
 /** A caller that waits for a lock of its own process: an event, one warning, and the timeout. */
 import { createLocks, onLockEvent, type LockEvents, type Locks } from 'holdfast'
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeWorld, outcomeOf, type World } from '../../support/world.js'
 

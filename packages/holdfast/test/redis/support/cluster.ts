@@ -1,5 +1,5 @@
 /** A Cluster that the tests of a file share, and what they ask of it. */
-import { type Gate } from '@holdfast/conformance'
+import { type Gate } from 'holdfast/testing'
 import { type IoRedisCluster, type RedisClient } from 'holdfast/redis'
 import type { Claim, Store } from 'holdfast/store'
 import { afterAll } from 'vitest'

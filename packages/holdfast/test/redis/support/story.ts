@@ -1,7 +1,7 @@
 /**
  * Random histories of a few locks, for the scripts and for the model that they are compared with.
  */
-import { SeededRandom } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import type { Step } from './model.js'
 

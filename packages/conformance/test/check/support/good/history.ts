@@ -5,7 +5,8 @@
  *
  * It is not a copy of the runtime. It is plain, so that a reader can see that it is right.
  */
-import { SeededRandom, type HistoryEvent } from '@holdfast/conformance'
+import { type HistoryEvent } from '@holdfast/conformance'
+import { SeededRandom } from 'holdfast/testing'
 import { Agenda } from './agenda.js'
 import { Client } from './client.js'
 import { Cohort } from './cohort.js'

@@ -4,7 +4,7 @@
  * Time moves only through `advance`, which fires the timers that are due, in order. All promise
  * callbacks of one timer run before the next timer fires. The same seed gives the same run.
  */
-import type { Clock, Random, Timer } from 'holdfast'
+import type { Clock, Random, Timer } from '../clock/clock.js'
 
 interface PendingTimer {
   readonly dueMs: number

@@ -4,7 +4,8 @@
  *
  * Like a real connection it answers asynchronously, and messages may overtake each other.
  */
-import { type Clock, StoreUnavailableError, systemClock, UnsupportedLockError } from 'holdfast'
+import { systemClock, type Clock } from '../clock/clock.js'
+import { StoreUnavailableError, UnsupportedLockError } from '../errors.js'
 import type {
   AdoptResult,
   Adoption,
@@ -14,7 +15,6 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
-  MaybePromise,
   PushedGrant,
   RenewResult,
   Renewal,
@@ -26,7 +26,8 @@ import type {
   WakeListener,
   Watch,
   WithdrawOutcome,
-} from 'holdfast/store'
+} from '../store/contract.js'
+import type { MaybePromise } from '../store/maybe-promise.js'
 
 /** What travels over the wire: the verbs, and the wake-ups in the other direction. */
 export type Message =
