@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ServerClock } from '@holdfast/torture'
+import { ServerClock } from '@holdfast/stores/faults/clock'
 import { afterEach, expect, test } from 'vitest'
 
 /** Waits 200 ms of the wall clock for a condition, and prints both clocks' milliseconds. */

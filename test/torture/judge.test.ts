@@ -3,14 +3,13 @@
  * report shows of it.
  */
 import { parseHistory } from '@holdfast/conformance'
+import { STORES } from '@holdfast/stores'
 import {
   Chronicle,
   drawPlan,
   judge,
   promisedFaults,
   report,
-  STORE_NAMES,
-  STORES,
   announcementsOf,
   waivers,
 } from '@holdfast/torture'
@@ -180,11 +179,11 @@ describe('a run', () => {
 })
 
 describe('a schedule', () => {
-  test.for(STORE_NAMES)('of %s has every fault that it is asked for', (store) => {
-    const kinds = promisedFaults(store)
-    const plan = drawPlan({ seed: 3, seconds: 120, kinds, ...STORES[store] })
+  test.for(STORES)('of $name has every fault that it is asked for', ({ name, torture }) => {
+    const kinds = promisedFaults(name)
+    const plan = drawPlan({ seed: 3, seconds: 120, kinds, ...torture })
     expect(new Set(plan.map(({ kind }) => kind))).toEqual(new Set(kinds))
-    expect(plan.every(({ server }) => server < Math.max(1, STORES[store].servers))).toBe(true)
+    expect(plan.every(({ server }) => server < Math.max(1, torture.servers))).toBe(true)
   })
 })
 

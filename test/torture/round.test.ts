@@ -3,25 +3,22 @@
  * promised.
  */
 import { describe, expect, test } from 'vitest'
-import { STORE_NAMES } from '@holdfast/torture'
+import { STORES } from '@holdfast/stores'
 import { isFull } from '../support/plan.js'
 import { torture } from './support/torture.js'
 
 const SECONDS = 20
 /** A round keeps the machine busy for its whole time. */
-const STORES = isFull() ? STORE_NAMES : STORE_NAMES.filter((name) => name === 'redis')
-
-/** Stores whose leases end with their process. */
-const ADOPTS_NOTHING: readonly string[] = ['memory', 'zookeeper']
+const TRIED = isFull() ? STORES : STORES.filter(({ name }) => name === 'redis')
 
 describe.concurrent('under real faults', () => {
-  test.for(STORES)(
-    '%s keeps every promise',
+  test.for(TRIED)(
+    '$name keeps every promise',
     { timeout: 120_000 },
-    async (store, { expect: its }) => {
+    async ({ name, torture: { exports } }, { expect: its }) => {
       const { status, stdout, stderr, ...ended } = await torture(
         '--store',
-        store,
+        name,
         '--seconds',
         String(SECONDS),
       )
@@ -30,8 +27,7 @@ describe.concurrent('under real faults', () => {
       its(status).toBe(0)
       // Much must have happened, or nothing was shown.
       its(Number(/(\d+) leases/.exec(stdout)?.[1])).toBeGreaterThan(20)
-      if (!ADOPTS_NOTHING.includes(store))
-        its(Number(/(\d+) adopted/.exec(stdout)?.[1])).toBeGreaterThan(0)
+      if (exports) its(Number(/(\d+) adopted/.exec(stdout)?.[1])).toBeGreaterThan(0)
       its(ended).toEqual({ left: [], running: [], mounted: [] })
     },
   )
@@ -43,5 +39,5 @@ test.skipIf(process.getuid?.() === 0)(
 )
 
 test('there are stores to try', () => {
-  expect(STORE_NAMES.length).toBeGreaterThan(8)
+  expect(STORES.length).toBeGreaterThan(8)
 })

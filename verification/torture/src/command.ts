@@ -3,8 +3,7 @@ import { parseArgs } from 'node:util'
 import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
 import { hasNewest } from '@holdfast/servers/newest'
-import { MENDED_IN_NEWEST, shapeOf } from './command-line/shape.js'
-import { COMMAND_LINE_STORES } from './command-line/urls.js'
+import { mendedFaults } from './command-line/shape.js'
 import {
   FAULT_KINDS,
   FAULTS,
@@ -13,23 +12,26 @@ import {
   RUN_FAULT_KINDS,
   type AnyFaultKind,
   type FaultKind,
-} from './faults/catalogue.js'
+} from '@holdfast/stores/faults/catalogue'
 import { MUTATION_NAMES, MUTATIONS } from './mutations.js'
-import { faultsOf, PROMISES, promisedFaults } from './promised.js'
+import { faultsOf, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
 import { isThere } from './run/preflight.js'
-import { isStoreName, STORE_NAMES, STORES, type StoreName } from './stores.js'
+import { STORE_NAMES, storeOf, STORES } from '@holdfast/stores'
 import { SUBJECT_NAMES } from './subjects/names.js'
 
+/** Stores that the command line reaches. */
+const COMMAND_LINE_STORES = STORES.filter(({ torture }) => torture.url).map(({ name }) => name)
+
 export interface Command {
-  readonly stores: readonly StoreName[]
+  readonly stores: readonly string[]
   readonly subjects: readonly SubjectName[]
   readonly seconds: number
   readonly seed: number
   /** How many waiters crowd two locks, of all clients together. */
   readonly waiters: number
   /** Which faults a store meets. */
-  readonly faultsFor: (store: StoreName) => readonly AnyFaultKind[]
+  readonly faultsFor: (store: string) => readonly AnyFaultKind[]
   /** Of a recording, only this cell, in which all promised faults come together. */
   readonly together: Together | undefined
   /** Show the schedule and do nothing. */
@@ -59,7 +61,7 @@ const MOST_WAITERS = 10_000
 export const USAGE = `npm run torture -- [--store NAME] [--seconds N] [--seed S] [--faults a,b,…] …
 
   --store NAME     which store; may be repeated, or a list with commas (default: all)
-${STORE_NAMES.map((name) => `                   ${name}: ${STORES[name].title}`).join('\n')}
+${STORE_NAMES.map((name) => `                   ${name}: ${storeOf(name).title}`).join('\n')}
   --seconds N      how long things go wrong (default ${SECONDS})
   --seed S         the schedule of the faults comes from it (default 1)
   --waiters N      waiters that crowd two locks beside the actors, in all (default 0; library only)
@@ -97,7 +99,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   if (values.waiters !== undefined) assertLibrary(subjects)
   const usual = values.record === true && !commandLine ? 'all' : 'promised'
   const faults = listOf([values.faults ?? usual])
-  const kindsFor = (store: StoreName): AnyFaultKind[] =>
+  const kindsFor = (store: string): AnyFaultKind[] =>
     faultsFor(store, faults, { several: stores.length > 1, commandLine })
   for (const store of stores) kindsFor(store)
   return {
@@ -125,7 +127,7 @@ function assertLibrary(subjects: readonly SubjectName[]): void {
 }
 
 /** @throws UsageError when a subject cannot be tried on a store, or beside another one. */
-function assertTogether(stores: readonly StoreName[], subjects: readonly SubjectName[]): void {
+function assertTogether(stores: readonly string[], subjects: readonly SubjectName[]): void {
   if (subjects.includes('command-line')) {
     if (subjects.length > 1)
       throw new UsageError('The command line is tried by itself: name no other subject.')
@@ -201,8 +203,8 @@ function wholeNumber(
   throw new UsageError(`--${name} takes a whole number from ${least} to ${most}, not "${text}".`)
 }
 
-function storeName(name: string): StoreName {
-  if (isStoreName(name)) return name
+function storeName(name: string): string {
+  if (STORE_NAMES.includes(name)) return name
   throw new UsageError(`There is no store "${name}". Choose among: ${STORE_NAMES.join(', ')}.`)
 }
 
@@ -239,12 +241,11 @@ interface Meeting {
 }
 
 function faultsFor(
-  store: StoreName,
+  store: string,
   names: readonly string[],
   { several, commandLine }: Meeting,
 ): AnyFaultKind[] {
-  const mended = commandLine && shapeOf(store).newest ? MENDED_IN_NEWEST : []
-  const own = commandLine ? [...mended, ...RUN_FAULT_KINDS] : []
+  const own = commandLine ? [...mendedFaults(store), ...RUN_FAULT_KINDS] : []
   const isMet = (kind: FaultKind): boolean =>
     canBeDriven(kind) && !(commandLine && kind === 'abandon')
   return names.flatMap((name): AnyFaultKind[] => {
@@ -267,7 +268,7 @@ function faultsFor(
       const known = [...FAULT_KINDS, ...RUN_FAULT_KINDS]
       throw new UsageError(`There is no fault "${name}". Choose among: ${known.join(', ')}.`)
     }
-    const cell = PROMISES[store][name]
+    const cell = storeOf(store).torture.promises[name]
     if (cell.verdict !== 'absent') return [name]
     if (several) return []
     throw new UsageError(`The fault ${name} does not meet the store ${store}: ${cell.because}.`)

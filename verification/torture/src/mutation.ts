@@ -1,8 +1,7 @@
 /** A mutation: which promise is broken on purpose, by which edits, and the run that shows it. */
 import type { Edit } from '@holdfast/simulator'
 import type { AnyProperty } from './command-line/promised.js'
-import type { AnyFaultKind } from './faults/catalogue.js'
-import type { StoreName } from './stores.js'
+import type { AnyFaultKind } from '@holdfast/stores/faults/catalogue'
 
 export interface TortureMutation {
   /** Of which package the copy is made; `holdfast` where none is named. */
@@ -13,7 +12,7 @@ export interface TortureMutation {
   /** Why more than one line is changed. */
   readonly masked?: string
   /** What shows it: a store, faults, and the promises that break. */
-  readonly store: StoreName
+  readonly store: string
   readonly faults: readonly AnyFaultKind[]
   /** How long a run must be to show it, where that is longer than for most. */
   readonly seconds?: number

@@ -5,11 +5,11 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
-import { FAULT_KINDS, FAULTS, type FaultKind } from './faults/catalogue.js'
+import { FAULT_KINDS, FAULTS, type FaultKind } from '@holdfast/stores/faults/catalogue'
 import { RUN_PROPERTIES, RUN_PROPERTY_NAMES, type AnyProperty } from './command-line/promised.js'
-import { PROMISES, PROPERTIES, PROPERTY_NAMES } from './promised.js'
+import { faultsOf, PROPERTIES, PROPERTY_NAMES } from './promised.js'
 import type { RecordedCell, Results } from './record.js'
-import { STORE_NAMES, STORES, type StoreName } from './stores.js'
+import { STORE_NAMES, storeOf } from '@holdfast/stores'
 
 const RESULTS = fileURLToPath(new URL('../results/', import.meta.url))
 const PAGE = fileURLToPath(new URL('../../../docs/guarantees.md', import.meta.url))
@@ -96,8 +96,8 @@ function matrix(results: ReadonlyMap<string, Results>): string {
   return `## Store and fault\n\n${MARKS}.\n\n${table(['fault', ...STORE_NAMES], rows)}`
 }
 
-function mark(store: StoreName, kind: FaultKind, cell: RecordedCell | undefined): string {
-  const promise = PROMISES[store][kind]
+function mark(store: string, kind: FaultKind, cell: RecordedCell | undefined): string {
+  const promise = storeOf(store).torture.promises[kind]
   if (promise.verdict === 'absent') return '–'
   if (!cell) return '○'
   const text =
@@ -109,14 +109,13 @@ function mark(store: StoreName, kind: FaultKind, cell: RecordedCell | undefined)
   return `[${text}](#${anchor(store, kind)})`
 }
 
-function anchor(store: StoreName, cell: string): string {
+function anchor(store: string, cell: string): string {
   return `${store}-${cell}`
 }
 
-function section(store: StoreName, results: Results | undefined): string {
+function section(store: string, results: Results | undefined): string {
   const cells = results?.cells ?? {}
-  const kinds = FAULT_KINDS.filter((kind) => PROMISES[store][kind].verdict !== 'absent')
-  const names: Cell[] = [...kinds, ...TOGETHER.filter((name) => cells[name])]
+  const names: Cell[] = [...faultsOf(store), ...TOGETHER.filter((name) => cells[name])]
   const rows = names.map((name) => row(store, name, cells[name]))
   const commands = names.flatMap((name) => {
     const cell = cells[name]
@@ -135,7 +134,7 @@ function section(store: StoreName, results: Results | undefined): string {
     'losses announced after the deadline',
   ]
   return [
-    `## ${STORES[store].title}`,
+    `## ${storeOf(store).title}`,
     machine,
     table(head, rows),
     ...(commands.length === 0 ? [] : [`\`\`\`sh\n${commands.join('\n')}\n\`\`\``]),
@@ -160,8 +159,8 @@ function isTogether(name: Cell): name is Together {
   return name in TITLES
 }
 
-function row(store: StoreName, name: Cell, cell: RecordedCell | undefined): string[] {
-  const promise = isTogether(name) ? undefined : PROMISES[store][name]
+function row(store: string, name: Cell, cell: RecordedCell | undefined): string[] {
+  const promise = isTogether(name) ? undefined : storeOf(store).torture.promises[name]
   const promised =
     promise?.verdict === 'not promised'
       ? `all but ${promise.without.join(', ')}: ${promise.because}`
@@ -192,10 +191,10 @@ function announcedAfter({ losses, awake, woken }: RecordedCell): string {
   return parts.join('; ')
 }
 
-function absences(store: StoreName): string {
+function absences(store: string): string {
   const reasons = new Map<string, FaultKind[]>()
   for (const kind of FAULT_KINDS) {
-    const cell = PROMISES[store][kind]
+    const cell = storeOf(store).torture.promises[kind]
     if (cell.verdict === 'absent')
       reasons.set(cell.because, [...(reasons.get(cell.because) ?? []), kind])
   }
@@ -227,7 +226,7 @@ function commandLine(results: Results | undefined): string {
     if (!cell) return []
     return [
       [
-        STORES[store].title,
+        storeOf(store).title,
         `${cell.seconds} s, ${cell.faults}`,
         `${cell.operations}, ${cell.leases}`,
         counts(cell.broken),

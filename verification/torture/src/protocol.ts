@@ -1,19 +1,6 @@
 /** What the conductor and its client processes say to each other. */
+import type { Connection } from '@holdfast/stores/connection'
 import type { Heir, LockChoice } from '@holdfast/workload'
-import type { StoreName } from './stores.js'
-
-/**
- * How a client reaches its store: addresses in the order of the servers, proxies between, or a
- * folder.
- */
-export interface Connection {
-  readonly ports: readonly number[]
-  readonly directory?: string
-  /** Those that a client begins with, where it finds the others by asking. */
-  readonly seeds?: readonly number[]
-  /** How this client reaches a server that others name by its own address, `host:port`. */
-  readonly routes?: Readonly<Record<string, { readonly host: string; readonly port: number }>>
-}
 
 /**
  * What is tried: the real library, the command line, a lock that is broken on purpose, or another
@@ -24,7 +11,7 @@ export type SubjectName = 'holdfast' | 'command-line' | `control:${string}` | `p
 /** What a client process is started with, as JSON in its first argument. */
 export interface Assignment {
   readonly subject: SubjectName
-  readonly store: StoreName
+  readonly store: string
   readonly connection: Connection
   /** A folder with a compiled copy of the library, where it is broken on purpose. */
   readonly copy?: string

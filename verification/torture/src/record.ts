@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from './command.js'
-import type { AnyFaultKind } from './faults/catalogue.js'
+import type { AnyFaultKind } from '@holdfast/stores/faults/catalogue'
 import type { JudgedRun } from './judge/judged-run.js'
 import { isBroken } from './judge/judgement.js'
 import { commandOf } from './judge/reproduce.js'
@@ -14,7 +14,6 @@ import type { Distribution } from './judge/announcements.js'
 import type { AnyProperty } from './command-line/promised.js'
 import { faultsOf, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
-import type { StoreName } from './stores.js'
 
 const RESULTS = fileURLToPath(new URL('../results/', import.meta.url))
 
@@ -47,7 +46,7 @@ export interface Results {
 /** The runs that a recording is made of: by the name of the cell. */
 export function cellsOf(
   command: Command,
-  store: StoreName,
+  store: string,
   subject: SubjectName,
 ): [string, readonly AnyFaultKind[]][] {
   const kinds = command.faultsFor(store)
@@ -81,7 +80,7 @@ export function keep(cell: string, ran: JudgedRun): void {
     console.log(`A promise was broken: ${commandOf(ran.options)}`)
 }
 
-function fileOf(store: StoreName, subject: SubjectName): string {
+function fileOf(store: string, subject: SubjectName): string {
   if (subject === 'holdfast') return store
   return subject === 'command-line' ? subject : `${subject.split(':')[0] ?? subject}s`
 }

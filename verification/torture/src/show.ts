@@ -1,15 +1,14 @@
 /** What is printed: the schedule, how a run goes, and the verdicts. */
-import type { Fault } from './faults/catalogue.js'
+import type { Fault } from '@holdfast/stores/faults/catalogue'
 import type { Distribution, Announcements } from './judge/announcements.js'
 import type { JudgedRun } from './judge/judged-run.js'
 import type { Verdict } from './judge/judgement.js'
 import type { Progress } from './run/run.js'
-import type { StoreName } from './stores.js'
 
 /** How many violations of a run are printed; the report has more. */
 const MOST_SHOWN = 5
 
-export function showPlan(store: StoreName, plan: readonly Fault[]): string {
+export function showPlan(store: string, plan: readonly Fault[]): string {
   const lines = plan.map(
     ({ kind, atMs, forMs, client, server, byMs }) =>
       `${String(atMs).padStart(8)} ms  ${kind.padEnd(14)} for ${forMs} ms` +

@@ -9,7 +9,7 @@ import { linkModules } from './command-line/mutations.js'
 import { leftOutOf, shapeOf } from './command-line/shape.js'
 import { judgeCommandLine } from './command-line/judge.js'
 import { drawPlan } from './faults/plan.js'
-import { needNetwork, type AnyFaultKind } from './faults/catalogue.js'
+import { needNetwork, type AnyFaultKind } from '@holdfast/stores/faults/catalogue'
 import { judge } from './judge/judge.js'
 import type { JudgedRun } from './judge/judged-run.js'
 import { isBroken } from './judge/judgement.js'
@@ -22,7 +22,7 @@ import { report } from './report/report.js'
 import { enterOwnNetwork } from './run/own-network.js'
 import { preflight } from './run/preflight.js'
 import { cellsOf, keep } from './record.js'
-import { STORES, type StoreName } from './stores.js'
+import { storeOf } from '@holdfast/stores'
 import { showPlan, showProgress, showVerdicts } from './show.js'
 
 export async function torture(command: Command, signal: AbortSignal): Promise<number> {
@@ -54,17 +54,19 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
   return runs.some(isBroken) ? 1 : 0
 }
 
-function plan({ seconds, seed, subjects, faultsFor }: Command, store: StoreName): void {
+function plan({ seconds, seed, subjects, faultsFor }: Command, store: string): void {
   const kinds = faultsFor(store)
   const { contenders: clients, ttlMs } = shapeOf(store)
   const shape = subjects.includes('command-line') ? { clients, ttlMs } : {}
-  console.log(showPlan(store, drawPlan({ seed, seconds, kinds, ...STORES[store], ...shape })))
+  console.log(
+    showPlan(store, drawPlan({ seed, seconds, kinds, ...storeOf(store).torture, ...shape })),
+  )
 }
 
 /** One run with all the faults; or, to be recorded, one for each cell of the guarantees. */
 function runsOf(
   command: Command,
-  store: StoreName,
+  store: string,
   subject: SubjectName,
 ): [string, readonly AnyFaultKind[]][] {
   return command.record ? cellsOf(command, store, subject) : [['', command.faultsFor(store)]]

@@ -5,9 +5,8 @@ import { startCrowd } from './crowd.js'
 import { startLateRenewers } from './late-renewers.js'
 import { loadLibrary } from './library.js'
 import { type Log } from './log.js'
-import { openStore } from './open-store.js'
 import { ResourceClient } from './resource.js'
-import { STORES } from '../stores.js'
+import { storeOf } from '@holdfast/stores'
 import { Adopters } from './adopters.js'
 import { drawStep } from './script.js'
 import { startSharers } from './sharers.js'
@@ -36,7 +35,7 @@ export async function startCrew(
 ): Promise<Crew> {
   const { store: name, connection, copy, seed, index, generation, ttlMs, resource } = assignment
   const library = await loadLibrary(copy)
-  const { store, end } = await openStore(name, connection, index, library)
+  const { store, end } = await storeOf(name).torture.open(connection, index, library.store)
   const awaitRelease = Dice.named(seed, `releases ${index} ${generation}`).chance(0.75)
   const locks = library.createLocks(store, { ttlMs, awaitRelease })
   const site = new Site(library, locks, log, await ResourceClient.open(resource), assignment)
@@ -76,6 +75,6 @@ function startActors(
   return Array.from({ length: actors }, (_, number) => {
     const actor = `c${index}.${String.fromCharCode(97 + number)}`
     const dice = Dice.named(seed, `${actor} ${generation}`)
-    return new Actor(actor, site).run(() => drawStep(dice, site, STORES[store].clients))
+    return new Actor(actor, site).run(() => drawStep(dice, site, storeOf(store).torture.clients))
   })
 }

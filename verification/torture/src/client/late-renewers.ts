@@ -6,7 +6,7 @@ import { Actor, Dice, type Belief, type Target } from '@holdfast/workload'
 import { CAPACITY_ALL } from 'holdfast/store'
 import type { Assignment } from '../protocol.js'
 import type { Library } from './library.js'
-import { openStore } from './open-store.js'
+import { storeOf } from '@holdfast/stores'
 import { longWait } from './script.js'
 import type { Site } from './site.js'
 import type { Holders } from './long-holds.js'
@@ -56,7 +56,11 @@ function startPost(
     const { ports } = connection
     const pair = [0, 1].map((next) => ports[(first + next) % ports.length] ?? 0)
     first += 1
-    const { store, end } = await openStore(name, { ...connection, ports: pair }, 0, library)
+    const { store, end } = await storeOf(name).torture.open(
+      { ...connection, ports: pair },
+      0,
+      library.store,
+    )
     const locks = library.createLocks(store, { ttlMs: TTL_MS })
     close = async (graceMs) => {
       await locks.close({ graceMs })

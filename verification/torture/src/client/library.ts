@@ -1,4 +1,5 @@
 /** The library under test: the built package, or a copy of it that is broken on purpose. */
+import type { LoadModule } from '@holdfast/stores/descriptor'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -6,7 +7,7 @@ type Holdfast = typeof import('holdfast')
 
 export interface Library extends Pick<Holdfast, 'createLocks' | 'onLockEvent' | 'isLockError'> {
   /** Loads a store's module, such as `redis`. */
-  store<Module>(name: string): Promise<Module>
+  readonly store: LoadModule
 }
 
 export async function loadLibrary(copy: string | undefined): Promise<Library> {

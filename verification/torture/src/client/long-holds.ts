@@ -9,9 +9,8 @@
 import { Actor, Dice, type Target } from '@holdfast/workload'
 import { CAPACITY_ALL } from 'holdfast/store'
 import type { Assignment } from '../protocol.js'
-import { STORES } from '../stores.js'
+import { storeOf } from '@holdfast/stores'
 import type { Library } from './library.js'
-import { openStore } from './open-store.js'
 import { longWait } from './script.js'
 import type { Site } from './site.js'
 
@@ -69,7 +68,7 @@ export async function startLongHolds(
   site: Site,
 ): Promise<Holders> {
   const { store, index } = assignment
-  const { clients } = STORES[store]
+  const { clients } = storeOf(store).torture
   const before = (index + clients - 1) % clients
   const posts = await Promise.all(
     LONG_HOLDS.flatMap((longHold) => [
@@ -91,7 +90,7 @@ async function startPost(
   longHold: LongHold,
   { home, ttlsMs }: { readonly home: number; readonly ttlsMs: readonly number[] },
 ): Promise<Holders> {
-  const { store, end } = await openStore(name, connection, index, library)
+  const { store, end } = await storeOf(name).torture.open(connection, index, library.store)
   const locks = library.createLocks(store)
   const key = `long-hold-${home}-${longHold.name}`
   const claimed = { key, mode: 'exclusive', weight: CAPACITY_ALL, capacity: CAPACITY_ALL } as const

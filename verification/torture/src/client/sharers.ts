@@ -6,7 +6,7 @@
 import { Actor, Dice, targetOf } from '@holdfast/workload'
 import { CAPACITY_ALL } from 'holdfast/store'
 import type { Assignment } from '../protocol.js'
-import { STORES } from '../stores.js'
+import { storeOf } from '@holdfast/stores'
 import { longWait } from './script.js'
 import type { Site } from './site.js'
 
@@ -19,7 +19,7 @@ export function startSharers(
   { store, index, seed, generation, ttlMs }: Assignment,
   site: Site,
 ): Promise<unknown> {
-  const { clients } = STORES[store]
+  const { clients } = storeOf(store).torture
   const dice = Dice.named(seed, `sharers ${index} ${generation}`)
   const lockOf = (client: number) => site.locks.readWriteLock(`shared-${client}`)
   const own = targetOf(lockOf(index).read, 1, CAPACITY_ALL)

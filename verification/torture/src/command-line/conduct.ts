@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Dice } from '@holdfast/workload'
 import type { HistoryEvent } from '@holdfast/conformance'
-import type { Fault } from '../faults/catalogue.js'
+import type { Fault } from '@holdfast/stores/faults/catalogue'
 import { inflict } from '../faults/inflict.js'
 import { drawPlan } from '../faults/plan.js'
 import { Chronicle, now } from '../run/chronicle.js'
@@ -25,9 +25,8 @@ import {
 } from '../run/run.js'
 import { FaultSchedule } from '../run/fault-schedule.js'
 import { Wires } from '../run/wires.js'
-import { STORES } from '../stores.js'
-import { startTarget } from '../targets/index.js'
-import type { Target } from '../targets/target.js'
+import { storeOf } from '@holdfast/stores'
+import type { Target } from '@holdfast/stores/faults/target'
 import { meetHolders, RUN_FAULTS } from './faults.js'
 import { historyOf } from './history.js'
 import { programOf } from './mutations.js'
@@ -35,7 +34,6 @@ import { Contender } from './contender.js'
 import { commandLineOf, isThere, processesWith, send } from './processes.js'
 import type { RunRecord, RunWish, Witnessed } from './record.js'
 import { shapeOf, type CommandLineShape } from './shape.js'
-import { urlOf } from './urls.js'
 import { innerRunsOf } from './inner-runs.js'
 import { argumentsOf, drawNestedWish, drawWish, longestHoldMs, stayMs } from './wish.js'
 import { WitnessLog } from './witness-log.js'
@@ -79,7 +77,7 @@ class CommandLineRun implements Run {
       seconds,
       kinds,
       clients: contenders,
-      servers: STORES[store].servers,
+      servers: storeOf(store).torture.servers,
       ttlMs,
     })
     const timers = [
@@ -130,11 +128,13 @@ class CommandLineRun implements Run {
     this.#makeUselessTools()
     const { store, seed, kinds } = this.#options
     const { contenders, nested, ttlMs, newest, counts, findsDeadlocks } = this.#shape
-    const target = (this.#target = await startTarget(store, kinds, newest))
+    const { start, url: urlOf } = storeOf(store).torture
+    if (!urlOf) throw new Error(`The command line is not tried on ${store}.`)
+    const target = (this.#target = await start({ kinds, newest }))
     const wires = (this.#wires = await Wires.lay(contenders + nested, target.nodes))
     this.#assertGoesOn()
     this.#contenders = Array.from({ length: contenders + nested }, (_, index) => {
-      const url = urlOf(store, target.connection(wires.portsOf(index)))
+      const url = urlOf(target.connection(wires.portsOf(index)))
       return new Contender({
         index,
         dice: Dice.named(seed, `place ${index}`),

@@ -2,7 +2,7 @@
  * Whether a wrapper ended with a code that `docs/command-line.md` names for what happened to it.
  */
 import { constants } from 'node:os'
-import { FAULTS } from '../faults/catalogue.js'
+import { FAULTS } from '@holdfast/stores/faults/catalogue'
 import type { Happening } from '../run/chronicle.js'
 import type { Line, RunRecord } from './record.js'
 

@@ -1,7 +1,7 @@
 /** What goes wrong with a run alone: with its wrapper, its guardian and its command. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Fault, RunFaultKind } from '../faults/catalogue.js'
-import type { Heal } from '../targets/target.js'
+import type { Fault, RunFaultKind } from '@holdfast/stores/faults/catalogue'
+import type { Heal } from '@holdfast/stores/faults/target'
 import type { Contender } from './contender.js'
 import type { Ending, Part } from './record.js'
 import type { Wrapper } from './wrapper.js'

@@ -3,11 +3,9 @@
  * That is a fault that was done to one of these two runs, or a server that forgot. Everything else
  * is a violation.
  */
-import { FAULTS, isFaultKind } from '../faults/catalogue.js'
-import { PROMISES } from '../promised.js'
+import { storeOf } from '@holdfast/stores'
+import { FAULTS, isFaultKind } from '@holdfast/stores/faults/catalogue'
 import type { Happening } from '../run/chronicle.js'
-import type { StoreName } from '../stores.js'
-import { MENDED_IN_NEWEST } from './shape.js'
 import {
   PERMITS,
   type Blow,
@@ -26,7 +24,7 @@ export interface Overlap {
 }
 
 export interface World {
-  readonly store: StoreName
+  readonly store: string
   readonly ttlMs: number
   readonly happenings: readonly Happening[]
   /** The server has not the faults of older ones. */
@@ -155,8 +153,10 @@ function hasForgotten(
   atNs: bigint,
   { store, ttlMs, newest }: World,
 ): boolean {
-  if (!isFaultKind(kind) || (newest && MENDED_IN_NEWEST.includes(kind))) return false
-  const cell = PROMISES[store][kind]
+  if (!isFaultKind(kind)) return false
+  const { promises, mended } = storeOf(store).torture
+  if (newest && mended?.faults.includes(kind)) return false
+  const cell = promises[kind]
   if (cell.verdict !== 'not promised' || !cell.without.includes('exclusion')) return false
   const overNs = endNs === 0n ? atNs : endNs
   const knownNs = overNs + BigInt(ttlMs) * 1_000_000n

@@ -1,7 +1,7 @@
 /** How the work is shaped for each store. */
 import { hasNewest } from '@holdfast/servers/newest'
-import type { FaultKind } from '../faults/catalogue.js'
-import { STORES, type StoreName } from '../stores.js'
+import type { FaultKind } from '@holdfast/stores/faults/catalogue'
+import { storeOf } from '@holdfast/stores'
 
 export interface CommandLineShape {
   /** How many runs contend that faults of runs meet. */
@@ -23,31 +23,30 @@ const CONTENDERS = 6
 const NESTED = 2
 const LEAST_TTL_MS = 2000
 
-export function shapeOf(store: StoreName): CommandLineShape {
-  const { ttlMs, boundMs } = STORES[store]
-  const newest = store === 'etcd' && hasNewest('etcd')
+export function shapeOf(store: string): CommandLineShape {
+  const { ttlMs, boundMs, mended, findsDeadlocks, counts } = storeOf(store).torture
   return {
     contenders: CONTENDERS,
     nested: NESTED,
-    findsDeadlocks: store !== 'zookeeper' && store !== 'redlock',
-    counts: store !== 'redlock',
+    findsDeadlocks,
+    counts,
     ttlMs: Math.max(LEAST_TTL_MS, ttlMs),
     boundMs,
-    newest,
+    newest: mended !== undefined && hasNewest(mended.server),
   }
 }
 
-/**
- * What an old etcd that stands still may do by itself, a newer one does not: then everything is
- * promised.
- */
-export const MENDED_IN_NEWEST: readonly FaultKind[] = ['stall', 'quorum-loss']
+/** The faults under which everything is promised because the newest server runs. */
+export function mendedFaults(store: string): readonly FaultKind[] {
+  return shapeOf(store).newest ? (storeOf(store).torture.mended?.faults ?? []) : []
+}
 
 /** What is left out, and what to do about it; undefined when nothing is. */
-export function leftOutOf(store: StoreName): string | undefined {
-  if (store !== 'etcd' || shapeOf(store).newest) return undefined
+export function leftOutOf(store: string): string | undefined {
+  const { mended } = storeOf(store).torture
+  if (!mended || shapeOf(store).newest) return undefined
   return (
-    `The faults ${MENDED_IN_NEWEST.join(' and ')} are left out on etcd: before 3.4.31 and 3.5.13 it may grant twice by itself. ` +
-    'For a newer one: npm run servers:newest -- etcd'
+    `The faults ${mended.faults.join(' and ')} are left out on ${store}: ${mended.because}. ` +
+    `For a newer one: npm run servers:newest -- ${mended.server}`
   )
 }

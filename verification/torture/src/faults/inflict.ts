@@ -1,8 +1,13 @@
 /** Does what the schedule says, and undoes it. */
 import { eventually } from '@holdfast/servers/eventually'
 import type { Wires } from '../run/wires.js'
-import type { Action, Heal, ServerNode, Target, Tools } from '../targets/target.js'
-import { isFaultKind, type AnyFaultKind, type Fault, type FaultKind } from './catalogue.js'
+import type { Action, Heal, ServerNode, Target, Tools } from '@holdfast/stores/faults/target'
+import {
+  isFaultKind,
+  type AnyFaultKind,
+  type Fault,
+  type FaultKind,
+} from '@holdfast/stores/faults/catalogue'
 
 /** A contender, as the faults of processes see it. */
 export interface Victim {

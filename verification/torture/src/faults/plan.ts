@@ -10,7 +10,7 @@ import {
   type AnyFaultKind,
   type FaultShape,
   type Lane,
-} from './catalogue.js'
+} from '@holdfast/stores/faults/catalogue'
 
 export interface PlanOptions extends FaultShape {
   readonly seed: number

@@ -14,7 +14,7 @@ import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
 import type { Note } from '../protocol.js'
 import type { Outcome, RunOptions } from '../run/run.js'
 import type { Ghost } from '../run/ghosts.js'
-import { STORES } from '../stores.js'
+import { storeOf } from '@holdfast/stores'
 import { renewedAfterLoss } from './renewed-after-loss.js'
 import type { Finding, Judgement, Verdict } from './judgement.js'
 import { announcementsOf } from './announcements.js'
@@ -45,10 +45,10 @@ export function judge(
 ): Judgement {
   const { store } = options
   const { events, healedNs, watchedNs, notes, chronicle } = outcome
-  const { boundMs } = STORES[store]
+  const { boundMs } = storeOf(store).torture
   // Other locks than Holdfast's may have none.
   const fenced =
-    STORES[store].fenced &&
+    storeOf(store).torture.fenced &&
     events.some(({ f, type, token }) => isGrant(f, type) && token !== undefined)
   const waived = new Map(
     waivers(store, options.kinds, fenced).map(({ property, because }) => [
@@ -61,7 +61,7 @@ export function judge(
   const found: Omit<Finding, 'promised'>[] = [
     ...checked(events, liveness),
     ...adoptedTwice(events),
-    ...renewedAfterLoss(story.holds, events, chronicle.losses, STORES[store].ttlMs),
+    ...renewedAfterLoss(story.holds, events, chronicle.losses, storeOf(store).torture.ttlMs),
     ...(fenced ? overtakenWrites(story.holds, events) : []),
     ...notes.flatMap((note) =>
       note.note === 'breach' ? [plain(note.property as Property, note.message, note.key)] : [],
@@ -137,7 +137,7 @@ interface Sight {
 function canBeSeen(property: Property, { store, subject, fenced }: Sight): boolean {
   if (property === 'tokens') return fenced
   if (property === 'ghost')
-    return subject === 'holdfast' && store !== 'memory' && STORES[store].inspects
+    return subject === 'holdfast' && store !== 'memory' && storeOf(store).torture.inspects
   if (property === 'held' || property === 'loss-announced' || property === 'forgotten')
     return subject === 'holdfast'
   return true

@@ -3,7 +3,7 @@
  * with the tokens.
  */
 import type { Hold, Wait } from '@holdfast/conformance'
-import { FAULTS, type Lane } from '../faults/catalogue.js'
+import { FAULTS, type Lane } from '@holdfast/stores/faults/catalogue'
 import type { Happening } from '../run/chronicle.js'
 import { escape } from './html.js'
 

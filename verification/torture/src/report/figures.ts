@@ -1,8 +1,8 @@
 /** What happened under each kind of fault. */
 import type { Story } from '@holdfast/conformance'
-import type { AnyFaultKind } from '../faults/catalogue.js'
+import type { AnyFaultKind } from '@holdfast/stores/faults/catalogue'
 import type { JudgedRun } from '../judge/judged-run.js'
-import { STORES } from '../stores.js'
+import { storeOf } from '@holdfast/stores'
 
 export interface Figure {
   readonly kind: AnyFaultKind
@@ -21,7 +21,7 @@ export function figuresOf(
   { holds, waits }: Story,
 ): Figure[] {
   const figures = new Map<AnyFaultKind, Figure>()
-  const ttlNs = BigInt(STORES[options.store].ttlMs) * 1_000_000n
+  const ttlNs = BigInt(storeOf(options.store).torture.ttlMs) * 1_000_000n
   const announced = outcome.notes.flatMap((note) =>
     note.note === 'loss' ? [BigInt(note.announced_ns)] : [],
   )

@@ -3,12 +3,12 @@
  * that shows each violation.
  */
 import { formatEvent, storyOf, type Hold, type Story } from '@holdfast/conformance'
-import { FAULTS } from '../faults/catalogue.js'
+import { FAULTS } from '@holdfast/stores/faults/catalogue'
 import type { JudgedRun } from '../judge/judged-run.js'
 import type { Finding, Judgement } from '../judge/judgement.js'
 import { commandOf } from '../judge/reproduce.js'
 import { distribution } from '../show.js'
-import { STORES } from '../stores.js'
+import { storeOf } from '@holdfast/stores'
 import { draw, type Scene } from './drawing.js'
 import { figuresOf } from './figures.js'
 import { escape, page, table } from './html.js'
@@ -70,7 +70,7 @@ function countOf({ findings }: Judgement, promised: boolean): string {
 }
 
 function nameOf({ options: { store, subject } }: JudgedRun): string {
-  return subject === 'holdfast' ? STORES[store].title : `${subject} on ${STORES[store].title}`
+  return subject === 'holdfast' ? storeOf(store).title : `${subject} on ${storeOf(store).title}`
 }
 
 function section(ran: JudgedRun, index: number): string {

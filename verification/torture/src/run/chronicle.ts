@@ -1,6 +1,6 @@
 /** What the conductor itself writes down: who was killed, and what was done when. */
 import type { HistoryEvent } from '@holdfast/conformance'
-import type { Fault } from '../faults/catalogue.js'
+import type { Fault } from '@holdfast/stores/faults/catalogue'
 
 /** A fault as it happened. */
 export interface Happening {

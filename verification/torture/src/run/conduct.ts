@@ -6,13 +6,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterLastEvents, parseHistory, type HistoryEvent } from '@holdfast/conformance'
-import { needNetwork, type Fault } from '../faults/catalogue.js'
+import { needNetwork, type Fault } from '@holdfast/stores/faults/catalogue'
 import { drawPlan } from '../faults/plan.js'
 import type { Note } from '../protocol.js'
 import { Resource } from '../resource.js'
-import { STORES } from '../stores.js'
-import { startTarget } from '../targets/index.js'
-import type { Target } from '../targets/target.js'
+import { storeOf } from '@holdfast/stores'
+import type { Target } from '@holdfast/stores/faults/target'
 import { Chronicle, now } from './chronicle.js'
 import { ClientProcess } from './client-process.js'
 import { findGhosts, type Ghost } from './ghosts.js'
@@ -57,7 +56,7 @@ class LibraryRun implements Run {
 
   async conduct(): Promise<Outcome> {
     const { store, seconds, seed, kinds } = this.#options
-    const { clients, servers, ttlMs, boundMs } = STORES[store]
+    const { clients, servers, ttlMs, boundMs } = storeOf(store).torture
     const plan = drawPlan({ seed, seconds, kinds, clients, servers, ttlMs })
     const reporting = setInterval(() => this.#report(), PROGRESS_EVERY_MS)
     try {
@@ -100,8 +99,8 @@ class LibraryRun implements Run {
 
   async #begin(): Promise<Target> {
     const { store, kinds } = this.#options
-    const { clients } = STORES[store]
-    const target = (this.#target = await startTarget(store, kinds))
+    const { clients, start } = storeOf(store).torture
+    const target = (this.#target = await start({ kinds, newest: false }))
     const wires = (this.#wires = await Wires.lay(clients, target.nodes))
     this.#resource = await Resource.open(join(this.#folder, 'resource'))
     this.#assertGoesOn()
@@ -132,11 +131,11 @@ class LibraryRun implements Run {
       index,
       generation,
       actors: store === 'memory' ? ACTORS * 3 : ACTORS,
-      ttlMs: STORES[store].ttlMs,
+      ttlMs: storeOf(store).torture.ttlMs,
       longHolds: needNetwork(kinds),
       late: kinds.includes('disk-stalled'),
       shares: kinds.includes('abandon'),
-      waiters: Math.ceil((this.#options.waiters ?? 0) / STORES[store].clients),
+      waiters: Math.ceil((this.#options.waiters ?? 0) / storeOf(store).torture.clients),
       tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
       history: join(this.#folder, `${name}.history.jsonl`),
       notes: join(this.#folder, `${name}.notes.jsonl`),

@@ -1,6 +1,6 @@
 /** Plays the schedule of faults against the clock. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FAULTS, type Fault, type Lane } from '../faults/catalogue.js'
+import { FAULTS, type Fault, type Lane } from '@holdfast/stores/faults/catalogue'
 import { inflict, type Ground } from '../faults/inflict.js'
 import { now, type Chronicle, type Happening } from './chronicle.js'
 

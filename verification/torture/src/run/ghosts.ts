@@ -5,9 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockInfo, Store } from 'holdfast/store'
 import { loadLibrary } from '../client/library.js'
-import { openStore } from '../client/open-store.js'
-import type { Connection } from '../protocol.js'
-import type { StoreName } from '../stores.js'
+import { storeOf } from '@holdfast/stores'
+import type { Connection } from '@holdfast/stores/connection'
 
 export interface Ghost {
   readonly key: string
@@ -35,11 +34,12 @@ export interface Excused {
 }
 
 export async function findGhosts(
-  name: StoreName,
+  name: string,
   connection: Connection,
   excused: Excused,
 ): Promise<Ghost[]> {
-  const { store, end } = await openStore(name, connection, 0, await loadLibrary(undefined))
+  const { store: load } = await loadLibrary(undefined)
+  const { store, end } = await storeOf(name).torture.open(connection, 0, load)
   try {
     const endMs = performance.now() + PATIENCE_MS
     for (;;) {

@@ -4,32 +4,9 @@ import { delimiter, join } from 'node:path'
 import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
 import { hasNewest } from '@holdfast/servers/newest'
-import { FAULTS, type AnyFaultKind } from '../faults/catalogue.js'
+import { storeOf } from '@holdfast/stores'
+import { FAULTS, type AnyFaultKind } from '@holdfast/stores/faults/catalogue'
 import type { SubjectName } from '../protocol.js'
-import type { StoreName } from '../stores.js'
-
-/**
- * What a store needs beside Node: a program on the path or a file, and Debian's package that has
- * it.
- */
-type Needs = readonly (readonly [needed: string, debian: string])[]
-
-const REDIS: Needs = [['redis-server', 'redis-server']]
-const POSTGRES: Needs = [['/usr/lib/postgresql', 'postgresql']]
-const MARIADB: Needs = [['mariadbd', 'mariadb-server']]
-const NEEDS: Partial<Record<StoreName, Needs>> = {
-  redis: REDIS,
-  'redis-sentinel': REDIS,
-  'redis-cluster': REDIS,
-  redlock: REDIS,
-  postgres: POSTGRES,
-  mysql: MARIADB,
-  etcd: [['etcd', 'etcd-server']],
-  zookeeper: [
-    ['java', 'default-jre-headless'],
-    ['/usr/share/java/zookeeper.jar', 'zookeeper'],
-  ],
-}
 
 export class MissingError extends Error {
   override readonly name = 'MissingError'
@@ -37,7 +14,7 @@ export class MissingError extends Error {
 
 /** @throws MissingError saying what to install. */
 export function preflight(
-  store: StoreName,
+  store: string,
   kinds: readonly AnyFaultKind[],
   subjects: readonly SubjectName[],
 ): void {
@@ -46,7 +23,7 @@ export function preflight(
       'The command line is tried on Linux, and needs flock. On Debian: apt-get install util-linux.',
     )
   }
-  for (const [needed, debian] of NEEDS[store] ?? []) {
+  for (const [needed, debian] of storeOf(store).torture.needs) {
     if (isThere(needed)) continue
     throw new MissingError(
       `The store ${store} needs ${needed}, which is not installed. On Debian: apt-get install ${debian}; or choose others with --store.`,

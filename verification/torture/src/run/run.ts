@@ -3,18 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { HistoryEvent } from '@holdfast/conformance'
-import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
+import type { AnyFaultKind, Fault } from '@holdfast/stores/faults/catalogue'
 import type { Witnessed } from '../command-line/record.js'
 import type { Note, SubjectName } from '../protocol.js'
-import type { StoreName } from '../stores.js'
-import type { Tools } from '../targets/target.js'
+import type { Tools } from '@holdfast/stores/faults/target'
 import { now, type Chronicle } from './chronicle.js'
 import type { Ghost } from './ghosts.js'
 import type { Wires } from './wires.js'
 
 export interface RunOptions {
   readonly subject: SubjectName
-  readonly store: StoreName
+  readonly store: string
   readonly seconds: number
   readonly seed: number
   readonly kinds: readonly AnyFaultKind[]

@@ -3,7 +3,7 @@
  * client alone.
  */
 import { Proxy } from '@holdfast/servers/proxy'
-import type { ServerNode } from '../targets/target.js'
+import type { ServerNode } from '@holdfast/stores/faults/target'
 
 export class Wires {
   /** By client, then by server. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cutOff, type Home } from '@holdfast/servers/network'
 import type { Service } from '@holdfast/servers/service'
-import type { Action } from './target.js'
+import type { Action } from '../faults/target.js'
 
 /** Clients stay connected to the member, which follows. @param homes empty without a network */
 export function moveMember(

@@ -5,8 +5,7 @@
 import type { RedisServer } from '@holdfast/servers/redis'
 import { eventually } from '@holdfast/servers/eventually'
 import type { Fault } from '../faults/catalogue.js'
-import { now } from '../run/chronicle.js'
-import type { Action, ServerNode, Tools } from './target.js'
+import type { Action, ServerNode, Tools } from '../faults/target.js'
 
 /** What a server may use when it has no memory left; 0 would mean no limit. */
 const NO_MEMORY = '1'
@@ -45,7 +44,7 @@ export async function flushAll(
   servers: readonly RedisServer[],
   forgot: Tools['forgot'],
 ): Promise<void> {
-  const beforeNs = now()
+  const beforeNs = process.hrtime.bigint()
   await Promise.all(servers.map((server) => expectOk(server, 'FLUSHALL', 'SYNC')))
   forgot(beforeNs)
 }

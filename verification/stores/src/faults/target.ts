@@ -3,8 +3,8 @@
  * and stopping.
  */
 import type { Proxy } from '@holdfast/servers/proxy'
-import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
-import type { Connection } from '../protocol.js'
+import type { AnyFaultKind, Fault } from './catalogue.js'
+import type { Connection } from '../connection.js'
 
 export interface ServerNode {
   readonly name: string

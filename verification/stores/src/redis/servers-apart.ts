@@ -3,18 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Proxy } from '@holdfast/servers/proxy'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
-import { needsClock, ServerClock } from './clock.js'
-import { fillDisk } from './disk.js'
-import { now } from '../run/chronicle.js'
+import { needsClock, ServerClock } from '../faults/clock.js'
+import { fillDisk } from '../faults/disk.js'
 import { flushAll, handOver, redisNode, refusals } from './redis-server.js'
-import type { Action, Heal, Target, Tools } from './target.js'
+import type { Action, Heal, Target, Tools } from '../faults/target.js'
 
 const CATCH_UP_MS = 5000
 /** Room for its log, which is rewritten before it fills the disk by itself. */
 const DISK_MB = 48
 const LOG_REWRITTEN_FROM = '8mb'
 
-export async function redisTarget(count: number, kinds: readonly AnyFaultKind[]): Promise<Target> {
+export async function serversApart(count: number, kinds: readonly AnyFaultKind[]): Promise<Target> {
   const clocks = needsClock(kinds)
   const diskMb = kinds.includes('disk-full') ? DISK_MB : undefined
   const times = clocks ? Array.from({ length: count }, () => new ServerClock()) : []
@@ -61,7 +60,7 @@ function forgettings(
   return {
     'restart-empty': async (fault, tools) => {
       const server = of(fault)
-      const beforeNs = now()
+      const beforeNs = process.hrtime.bigint()
       await server.kill()
       server.forget()
       return async () => {

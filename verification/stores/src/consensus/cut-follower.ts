@@ -2,42 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cutOff, type Home } from '@holdfast/servers/network'
 import type { Proxy } from '@holdfast/servers/proxy'
-import type { Action } from './target.js'
+import type { Action } from '../faults/target.js'
 
 /** Whether a request is one after which to cut. */
 export type Spotter = (bytes: Buffer, connection: object) => boolean
-
-/** Where a greeting of ZooKeeper has the timeout of the session; a request its number and code. */
-const [TIMEOUT_AT, NUMBER_AT, CODE_AT] = [16, 4, 8]
-const [PING, MULTI] = [-2, 14]
-/** Sessions of leases that last long enough for two holders to be seen. */
-const LONG_MS = 13_000
-/** How much later than what was sent before. */
-const QUIET_MS = 3000
-
-/**
- * Spots renewals of long leases of ZooKeeper that come much later than the request before, on
- * connections that it has seen from the greeting.
- */
-export function spotLateRenewals(): Spotter {
-  const connections = new WeakMap<object, { readonly timeoutMs: number; sentMs: number }>()
-  return (bytes, connection) => {
-    if (intAt(bytes, NUMBER_AT) === PING) return false
-    const nowMs = performance.now()
-    const known = connections.get(connection)
-    if (!known) {
-      connections.set(connection, { timeoutMs: intAt(bytes, TIMEOUT_AT), sentMs: nowMs })
-      return false
-    }
-    const quietMs = nowMs - known.sentMs
-    known.sentMs = nowMs
-    return known.timeoutMs >= LONG_MS && quietMs >= QUIET_MS && intAt(bytes, CODE_AT) === MULTI
-  }
-}
-
-function intAt(bytes: Buffer, at: number): number {
-  return bytes.length >= at + 4 ? bytes.readInt32BE(at) : 0
-}
 
 /** How long clients are given to move to the member that they still reach. */
 const MOVING_MS = 3000

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { AnyFaultKind } from '../faults/catalogue.js'
+import type { AnyFaultKind } from './catalogue.js'
 
 const SOURCE = fileURLToPath(new URL('../../native/clock.c', import.meta.url))
 

@@ -6,9 +6,10 @@ import type { RedisServer } from '@holdfast/servers/redis'
 import { SHARDS, startCluster } from '@holdfast/servers/redis-cluster'
 import { startSentinels } from '@holdfast/servers/redis-sentinel'
 import type { FaultKind } from '../faults/catalogue.js'
-import type { Connection } from '../protocol.js'
+import type { Connection } from '../connection.js'
+import type { Library } from './clients.js'
 import { expectOk, flushAll, redisNode, refusals, type Which } from './redis-server.js'
-import { nodeOf, type Action, type Target } from './target.js'
+import { nodeOf, type Action, type Target } from '../faults/target.js'
 
 /** What the two have in common. */
 interface Group {
@@ -97,6 +98,11 @@ export async function clusterTarget(): Promise<Target> {
     actions: { ...actions, 'quorum-loss': loseMajority, 'endpoint-moves': moveLead },
     stop: () => cluster.stop(),
   }
+}
+
+/** The option by which a client reaches servers: the libraries have names of their own for it. */
+export function mapped(library: Library, routes: Connection['routes'] = {}): object {
+  return library.startsWith('io') ? { natMap: routes } : { nodeAddressMap: routes }
 }
 
 /** Servers tell clients of each other by their own addresses; this is how a client gets there. */

@@ -1,0 +1,24 @@
+/** The descriptors of all stores, found by listing their folder. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { StoreDescriptor } from './descriptor.js'
+import { loadStore } from './load.js'
+
+const MODULE = /^([\w-]+)\.js$/
+const names = readdirSync(join(import.meta.dirname, 'kinds')).flatMap(
+  (file) => MODULE.exec(file)?.[1] ?? [],
+)
+
+/** All stores, in the order of lists. */
+export const STORES: readonly StoreDescriptor[] = (await Promise.all(names.map(loadStore))).sort(
+  (one, other) => one.order - other.order,
+)
+
+export const STORE_NAMES: readonly string[] = STORES.map(({ name }) => name)
+
+/** @throws Error when there is no such store. */
+export function storeOf(name: string): StoreDescriptor {
+  const store = STORES.find((one) => one.name === name)
+  if (store) return store
+  throw new Error(`There is no store "${name}". Choose among: ${STORE_NAMES.join(', ')}.`)
+}

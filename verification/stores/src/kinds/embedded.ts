@@ -1,0 +1,40 @@
+/** The embedded store, in a folder of its own. */
+import { makeFolder, removeFolder } from '@holdfast/servers/folders'
+import { USUAL, type StoreDescriptor } from '../descriptor.js'
+import { fillDisk } from '../faults/disk.js'
+import { everywhere, SERVERLESS } from '../faults/promises.js'
+import type { Target } from '../faults/target.js'
+
+const DISK_MB = 8
+
+export const store: StoreDescriptor = {
+  name: 'embedded',
+  title: 'Embedded (SQLite)',
+  order: 20,
+  torture: {
+    ...USUAL,
+    servers: 0,
+    promises: everywhere(SERVERLESS),
+    start: async ({ kinds }) => embeddedTarget(kinds.includes('disk-full')),
+    async open({ directory = '' }, _index, load) {
+      const { embeddedStore } = await load<typeof import('holdfast/embedded')>('embedded')
+      return { store: embeddedStore({ directory }), end: () => undefined }
+    },
+    url: ({ directory = '' }) => `embedded:${directory}`,
+  },
+}
+
+/** @param small on a disk of its own that can be filled, which needs root */
+function embeddedTarget(small: boolean): Target {
+  const folder = makeFolder('torture-embedded', small ? DISK_MB : undefined)
+  return {
+    nodes: [],
+    connection: () => ({ ports: [], directory: folder }),
+    actions: { 'disk-full': () => fillDisk(folder) },
+    tolerated: { 'disk-full': ['STORE_CONFIG'] },
+    stop() {
+      removeFolder(folder)
+      return Promise.resolve()
+    },
+  }
+}

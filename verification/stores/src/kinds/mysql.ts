@@ -1,0 +1,83 @@
+/** One MariaDB, or the newest MySQL. */
+import { startMysql, type MysqlServer } from '@holdfast/servers/mysql'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { USUAL, type StoreDescriptor } from '../descriptor.js'
+import { needsClock, ServerClock } from '../faults/clock.js'
+import { everywhere } from '../faults/promises.js'
+import { nodeOf, type Action, type Target } from '../faults/target.js'
+import { hostsOf } from '../connection.js'
+import { leaveTransactions } from '../sql/careless.js'
+import { SQL } from '../sql/promises.js'
+import { clockSteps, RECONNECT_MS } from '../sql/step-clock.js'
+
+export const store: StoreDescriptor = {
+  name: 'mysql',
+  title: 'MySQL (MariaDB)',
+  order: 80,
+  torture: {
+    ...USUAL,
+    ttlMs: 2000,
+    boundMs: 9000,
+    promises: everywhere(SQL),
+    needs: [['mariadbd', 'mariadb-server']],
+    start: ({ kinds }) => mysqlTarget(needsClock(kinds)),
+    async open(connection, _index, load) {
+      const { mysqlStore } = await load<typeof import('holdfast/mysql')>('mysql')
+      const { createPool } = await import('mysql2/promise')
+      const uri = `mysql://app@${hostsOf(connection)}/app`
+      const pool = createPool({ uri, connectionLimit: 6 })
+      const end = leaveTransactions(() => pool.getConnection())
+      return {
+        store: mysqlStore({ pool }),
+        end() {
+          end()
+          return pool.end()
+        },
+      }
+    },
+    url: (connection) => `mysql://root@${hostsOf(connection)}/app`,
+  },
+}
+
+/** With its commits on the disk. */
+async function mysqlTarget(clocks: boolean): Promise<Target> {
+  const clock = clocks ? new ServerClock() : undefined
+  const server = await startMysql({ durable: true, ...(clock ? { env: clock.env } : {}) })
+  // A user without the rights of root, which a read-only server binds.
+  server.sql("create user app@'%'; grant all privileges on app.* to app@'%'")
+  await migrate(server.url)
+  return {
+    nodes: [nodeOf('mariadb', server.port, server.service)],
+    connection: (ports) => ({ ports }),
+    actions: { ...clockSteps(clock), 'endpoint-moves': movesOf(server) },
+    // Before the first write of a store this is a wrong setting.
+    tolerated: { 'endpoint-moves': ['STORE_CONFIG'] },
+    async stop() {
+      await server.remove()
+      clock?.remove()
+    },
+  }
+}
+
+async function migrate(uri: string): Promise<void> {
+  const { createPool } = await import('mysql2/promise')
+  const { migrateMysql } = await import('holdfast/mysql')
+  const pool = createPool({ uri, connectionLimit: 1 })
+  await migrateMysql(pool)
+  await pool.end()
+}
+
+/**
+ * One server plays both: a right of this kind applies to sessions that are opened later. So those
+ * that exist are read-only, and those that are opened after the move are not.
+ */
+function movesOf(server: MysqlServer): Action {
+  const right = `${server.product === 'MySQL' ? 'connection_admin' : 'read_only admin'} on *.*`
+  const endSessions = server.product === 'MySQL' ? 'select 1' : 'kill user app'
+  return async () => {
+    await server.ask(`revoke ${right} from app@'%'; set global read_only = 0; ${endSessions}`)
+    await sleep(RECONNECT_MS)
+    await server.ask('set global read_only = 1')
+    return async () => void (await server.ask(`grant ${right} to app@'%'`))
+  }
+}

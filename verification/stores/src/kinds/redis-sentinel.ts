@@ -1,0 +1,31 @@
+/** A Redis primary with a replica, watched by Sentinels. */
+import { SENTINEL_NAME } from '@holdfast/servers/redis-sentinel'
+import { USUAL, type StoreDescriptor } from '../descriptor.js'
+import { everywhere } from '../faults/promises.js'
+import { libraryInTurn, REDIS_NEEDS } from '../redis/clients.js'
+import { REPLICATED } from '../redis/promises.js'
+import { mapped, sentinelTarget } from '../redis/replicated.js'
+
+export const store: StoreDescriptor = {
+  name: 'redis-sentinel',
+  title: 'Redis with Sentinels',
+  order: 40,
+  torture: {
+    ...USUAL,
+    // Leases that outlast a failover, and clients that have to find the new primary.
+    ttlMs: 3000,
+    servers: 2,
+    boundMs: 14_000,
+    promises: everywhere(REPLICATED),
+    needs: REDIS_NEEDS,
+    start: () => sentinelTarget(),
+    async open({ seeds = [], routes }, index, load) {
+      const { redisStore } = await load<typeof import('holdfast/redis')>('redis')
+      const { openSentinelClient } = await import('@holdfast/servers/redis-clients')
+      const library = await libraryInTurn(index)
+      const sentinels = { name: SENTINEL_NAME, ports: seeds }
+      const { client, end } = openSentinelClient(library, sentinels, mapped(library, routes))
+      return { store: redisStore({ client }), end }
+    },
+  },
+}
