@@ -68,14 +68,13 @@ export const PARTS = [
   part(
     'together',
     7,
-    'several packages together, and the version before beside this one',
+    'all stores or several packages, and the version before beside this one',
     [
       ...[
         'boot',
         'deadlocks',
         'docs',
         'examples',
-        'libraries',
         'lifetime',
         'migrate',
         'oversell',
