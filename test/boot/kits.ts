@@ -35,6 +35,8 @@ export interface Backing {
 export interface OpenKit extends Backing {
   /** Opens a store with a new client, without waiting for a connection. */
   open(): Store
+  /** Ends the connections of all clients, while the server stays up. */
+  cut?(): Promise<unknown>
 }
 
 export interface Kit {
@@ -70,6 +72,10 @@ const oneRedis = (library: Library): Kit => ({
       up: () => server.start(),
       remove: () => server.stop(),
       open: () => overRedis(library, server.url),
+      async cut() {
+        for (const type of ['normal', 'pubsub'])
+          await server.command('CLIENT', 'KILL', 'TYPE', type)
+      },
     }
   },
 })
@@ -160,6 +166,10 @@ const overPostgres = (library: 'pg' | 'postgres'): Kit => ({
     const server = await startPostgres()
     server.psql(postgresSchema())
     return {
+      cut: () =>
+        server.ask(
+          'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+        ),
       down: () => server.service.crash(),
       up: () => server.service.start(),
       remove: () => server.remove(),
@@ -182,6 +192,13 @@ const mysql: Kit = {
     const server = await startMysql({ durable: true })
     server.sql(mysqlSchema())
     return {
+      async cut() {
+        const ids = await server.ask(
+          `select id from information_schema.processlist where db = 'app' and id <> connection_id()`,
+        )
+        // Some may have ended by themselves.
+        await Promise.allSettled(ids.split('\n').map((id) => server.ask(`kill ${id}`)))
+      },
       down: () => server.service.crash(),
       up: () => server.service.start(),
       remove: () => server.remove(),

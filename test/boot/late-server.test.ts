@@ -115,6 +115,24 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
     )
 
     test(
+      'connections that the server ends: the holder keeps its lease, and a waiter is granted',
+      { timeout: LONG_MS },
+      async ({ skip }) => {
+        if (!kit.cut) skip('its kit cannot end connections')
+        const [one, two] = [open(), open()]
+        const lock = one.mutex('cut')
+        const lease = await lock.acquire({ waitMs: LONG_MS })
+        const waiting = two.mutex('cut').acquire({ waitMs: LONG_MS })
+        await eventually('the waiter waits', async () => (await lock.inspect()).waiters.length > 0)
+        await kit.cut?.()
+        await eventually('the lease is renewed', () => lease.renew().then(() => true))
+        expect(lease.held).toBe(true)
+        expect(await lease.release()).toBe('released')
+        expect((await waiting).held).toBe(true)
+      },
+    )
+
+    test(
       'away for longer than the TTL: the lease ends by its deadline, the next token is larger',
       { timeout: LONG_MS },
       async () => {

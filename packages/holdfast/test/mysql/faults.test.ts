@@ -5,7 +5,6 @@ import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { after } from '../../../../test/support/after.js'
-import { nextRenewal } from '../../../../test/support/renewals.js'
 
 const server = await startMysql({ durable: true })
 server.sql(mysqlSchema())
@@ -43,18 +42,6 @@ async function killAll(): Promise<void> {
     server.ask(`select count(*) ${connections} and id in (0${ids.replaceAll(/^/gm, ',')})`)
   await expect.poll(left, { timeout: 5000 }).toBe('0')
 }
-
-test('killed connections: the lease is renewed and the waiter is granted', async () => {
-  const locks = locksOf({ pool: poolOf() }, { ttlMs: 6000 })
-  const lease = await locks.mutex('killed').acquire()
-  const waiting = locksOf({ pool: poolOf() }).mutex('killed').acquire()
-  await untilWaiting('killed', 1)
-  await killAll()
-  await nextRenewal('killed')
-  expect(lease.held).toBe(true)
-  expect(await lease.release()).toBe('released')
-  expect((await waiting).held).toBe(true)
-})
 
 test('an exhausted pool: the outcome is unknown in time, and nothing is left of it', async () => {
   const pool = poolOf({ connectionLimit: 1 })

@@ -41,29 +41,6 @@ async function untilWaiting(lock: string, count: number): Promise<void> {
   await expect.poll(() => waiters(lock), { timeout: 5000 }).toBe(String(count))
 }
 
-const killAll = (): Promise<string> =>
-  server.ask('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()')
-
-test.each(['pg', 'postgres'])(
-  'killed backends: the lease is renewed and the waiter is granted, through %s',
-  async (library) => {
-    const sql = postgres(server.url, { max: 2, fetch_types: false, onnotice: () => undefined })
-    after(() => sql.end({ timeout: 1 }))
-    const pool = library === 'pg' ? poolOf() : sql
-    const locks = locksOf({ pool }, { ttlMs: 6000 })
-    const lease = await locks.mutex(`killed-${library}`).acquire()
-    const waiting = locksOf({ pool: library === 'pg' ? poolOf() : sql })
-      .mutex(`killed-${library}`)
-      .acquire()
-    await untilWaiting(`killed-${library}`, 1)
-    await killAll()
-    await nextRenewal(`killed-${library}`)
-    expect(lease.held).toBe(true)
-    expect(await lease.release()).toBe('released')
-    expect((await waiting).held).toBe(true)
-  },
-)
-
 test('a server that stalls: the outcome is unknown, and nothing is left of it', async () => {
   const locks = locksOf({ pool: poolOf(), requestTimeoutMs: 300 })
   const warm = await locks.mutex('warm').acquire()
