@@ -3,6 +3,7 @@
  * twice, and in any order.
  */
 import type { Clock, Timer } from '../clock/clock.js'
+import { pause } from '../clock/pause.js'
 import type { MaybePromise } from '../store/maybe-promise.js'
 
 /** When one request is repeated, and when no more. */
@@ -27,8 +28,7 @@ export async function repeatUntilAnswered<T>(
     } catch (error) {
       if (givesUp(error, failures)) throw error
     }
-    const delayMs = pauseMs(failures)
-    await new Promise<void>((resolve) => void clock.timer(delayMs, resolve, background))
+    await pause(clock, pauseMs(failures), background)
   }
 }
 

@@ -186,6 +186,11 @@ function startAsNobody(directory: string, body: string): ReturnType<typeof spawn
   const program = `
     import { embeddedStore } from 'holdfast/embedded'
     const machine = { monotonicMs: () => Number(process.hrtime.bigint() / 1000n) / 1000, wallMs: () => Date.now(),
+      timer: (ms, fire, background) => {
+        const timer = setTimeout(fire, ms)
+        if (background) timer.unref()
+        return { cancel: () => clearTimeout(timer) }
+      },
       bootId: 'a boot', pidNamespace: 'a namespace', systemDirectory: ${JSON.stringify(directory)} }
     const store = embeddedStore({ system: true, machine })
     const claim = { lock: 'a', id: 'plain.1', kind: 'mutex', capacity: 2147483647, weight: 2147483647, ttlMs: 30_000, heartbeatMs: 1000,

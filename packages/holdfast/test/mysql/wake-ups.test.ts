@@ -3,6 +3,7 @@ import { mysqlSchema } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
+import { systemClock } from '../../dist/clock/clock.js'
 import { Statements } from '../../dist/stores/sql/connection/statements.js'
 import { poolOf } from '../../dist/stores/mysql/connection/clients.js'
 import { WakeUpListener } from '../../dist/stores/mysql/wake-ups.js'
@@ -29,6 +30,7 @@ function channelOf(client: number): string {
 function listen(channel: string, onHint: () => void): WakeUpListener {
   const statements = new Statements({
     store: 'mysql',
+    clock: systemClock,
     requestTimeoutMs: 15_000,
     migrate: undefined,
     isRetriable: () => false,

@@ -4,6 +4,7 @@
  */
 import { EventEmitter, once } from 'node:events'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../dist/clock/clock.js'
 import type { Client } from '../../dist/stores/postgres/connection/clients.js'
 import { PostgresDatabase } from '../../dist/stores/postgres/service.js'
 import type { ListenEvents } from '../../dist/stores/postgres/connection/own-connection.js'
@@ -51,7 +52,13 @@ class FakeClient implements Client {
 
 function makeDatabase(): { client: FakeClient; database: PostgresDatabase } {
   const client = new FakeClient()
-  const options = { client, schema: 'holdfast', autoMigrate: false, requestTimeoutMs: 5000 }
+  const options = {
+    client,
+    schema: 'holdfast',
+    autoMigrate: false,
+    requestTimeoutMs: 5000,
+    clock: systemClock,
+  }
   return { client, database: new PostgresDatabase(options) }
 }
 

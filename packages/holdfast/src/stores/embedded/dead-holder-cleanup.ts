@@ -142,12 +142,12 @@ export class DeadHolderCleanup {
     this.#rechecking.add(key)
     const [shortestMs, longestMs] = RECHECK_GROUP_MS
     const delayMs = shortestMs + systemRandom.next() * (longestMs - shortestMs)
-    const timer = setTimeout(() => {
+    const recheck = (): void => {
       this.#rechecking.delete(key)
       if (this.#closed || !this.#interests.has(lock)) return
       this.#end(lock, address).catch(() => undefined) // the TTL ends it then
-    }, delayMs)
-    timer.unref()
+    }
+    this.#machine.timer(delayMs, recheck, true)
   }
 
   /**

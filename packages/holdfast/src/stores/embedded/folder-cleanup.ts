@@ -7,7 +7,7 @@
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemRandom } from '../../clock/clock.js'
+import { systemRandom, type Timer } from '../../clock/clock.js'
 import type { StateFolder } from './directory.js'
 import { forgetSomeIdle, ROUND_MS } from './forgetting.js'
 import { inodeOf, type SocketAddress } from './peer-socket.js'
@@ -28,7 +28,7 @@ export class FolderCleanup {
   readonly #peers: Peers
   readonly #cleanUp: (dead: SocketAddress) => Promise<void>
   #cleaning: Promise<void> | undefined
-  readonly #timers = new Map<LockFile, NodeJS.Timeout>()
+  readonly #timers = new Map<LockFile, Timer>()
   #closed = false
 
   /**
@@ -61,7 +61,7 @@ export class FolderCleanup {
   /** Finishes the check in progress: otherwise short-lived stores would never clean up. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const timer of this.#timers.values()) clearTimeout(timer)
+    for (const timer of this.#timers.values()) timer.cancel()
     await this.#cleaning
   }
 
@@ -81,9 +81,8 @@ export class FolderCleanup {
   }
 
   #forgetAfter(file: LockFile, delayMs: number): void {
-    clearTimeout(this.#timers.get(file))
-    const timer = setTimeout(() => void this.#forget(file), delayMs)
-    timer.unref()
+    this.#timers.get(file)?.cancel()
+    const timer = this.#machine.timer(delayMs, () => void this.#forget(file), true)
     this.#timers.set(file, timer)
   }
 

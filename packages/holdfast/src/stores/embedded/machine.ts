@@ -3,6 +3,7 @@
  * live in.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
+import { systemClock, type Clock } from '../../clock/clock.js'
 
 export interface Machine {
   /**
@@ -14,6 +15,8 @@ export interface Machine {
   monotonicMs(): number
   /** Milliseconds since the Unix epoch, for tokens and for telling people when. */
   wallMs(): number
+  /** Calls `fire` after `delayMs`, unless the process has ended. */
+  timer: Clock['timer']
   /**
    * Another one means that no process of before can be alive. The same one proves nothing where
    * boots have no name.
@@ -66,6 +69,7 @@ export function thisMachine(): Machine {
   machine ??= {
     monotonicMs: () => startMs + performance.now(),
     wallMs: () => Date.now(),
+    timer: (...call) => systemClock.timer(...call),
     bootId: readBootId(),
     pidNamespace: readLink('/proc/self/ns/pid'),
   }

@@ -131,8 +131,12 @@ export class TransactionQueue {
         if (!isBusy(error)) throw explain(error, this.#file, this.#file.database)
         if (this.#machine.monotonicMs() > giveUpMs) throw this.#tooBusy()
       }
-      await new Promise((resolve) => setTimeout(resolve, 1 + systemRandom.next() * 8))
+      await this.#pause(1 + systemRandom.next() * 8)
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#machine.timer(ms, resolve))
   }
 
   #readOnce<R>(work: (transaction: Transaction) => R): R {
@@ -244,7 +248,7 @@ export class TransactionQueue {
     // Another process writes for a hundred microseconds or so: look again at once, then less and
     // less eagerly.
     if (this.#tries <= EAGER_TRIES) setImmediate(drain)
-    else setTimeout(drain, 1 + systemRandom.next() * Math.min(8, this.#tries / 2))
+    else this.#machine.timer(1 + systemRandom.next() * Math.min(8, this.#tries / 2), drain)
   }
 
   #tooBusy(): StoreUnavailableError {

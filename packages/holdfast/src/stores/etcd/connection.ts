@@ -3,7 +3,6 @@
  * the present one does not answer. It adds credentials, and makes errors that say what to do.
  */
 import { setMaxListeners } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, type Clock } from '../../clock/clock.js'
 import { storeClosed } from '../../store/errors.js'
 import { Channel, type CallOptions, type Stream, type StreamListener } from './channel.js'
@@ -97,7 +96,7 @@ export class Connection {
             this.#hasAnswered,
           )
         // Every member may be without a leader for a moment.
-        await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
+        await this.#pause(pauseMs)
       }
     }
   }
@@ -186,6 +185,21 @@ export class Connection {
     const leftMs = endMs - this.clock.monotonicMs()
     const timeoutMs = Math.max(1, Math.min(TRY_MS, leftMs))
     return this.#channel(endpoint).request(method, body, { ...options, timeoutMs })
+  }
+
+  /** Ends early when the store closes. */
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#closing
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel()
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = this.clock.timer(ms, end)
+      if (signal.aborted) end()
+      else signal.addEventListener('abort', end)
+    })
   }
 
   /** The next request goes to the next member. */

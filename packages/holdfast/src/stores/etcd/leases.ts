@@ -1,7 +1,6 @@
 /**
  * Leases of etcd: the sessions of claims, and the one under which withdrawn claims are remembered.
  */
-import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import { elapsedMs, momentOf, type Moment } from '../coordination/moment.js'
 import type { Exactness, ServiceSession } from '../coordination/service.js'
@@ -36,7 +35,7 @@ export class EtcdSession implements ServiceSession {
    */
   async keepAlive(now: Moment): Promise<Moment | undefined> {
     if (!(await this.#renew())) return undefined
-    if (elapsedMs(this.#heardAt, momentOf(systemClock)) > this.timeoutMs) {
+    if (elapsedMs(this.#heardAt, momentOf(this.#reads.connection.clock)) > this.timeoutMs) {
       // What still stands under it would be in the way of others. Otherwise it expires.
       await this.end().catch(() => undefined)
       return undefined
@@ -96,7 +95,7 @@ export async function grantLease(
   ttlSeconds: number,
   exactness: Exactness,
 ): Promise<EtcdSession> {
-  const openedAt = momentOf(systemClock)
+  const openedAt = momentOf(reads.connection.clock)
   const body = await reads.connection.request(METHODS.grant, grantRequest(ttlSeconds), {
     repeatable: true,
   })
@@ -142,7 +141,7 @@ export class TombstoneLeases {
   }
 
   async #ready(ttlMs: number): Promise<bigint> {
-    const nowMs = systemClock.monotonicMs()
+    const nowMs = this.#reads.connection.clock.monotonicMs()
     if (!this.#lease || this.#lease.untilMs < nowMs + ttlMs) {
       const ttlSeconds = Math.ceil(ttlMs / 1000) + TOMBSTONE_SPARE_S
       const granting = grantLease(this.#reads, ttlSeconds, 'or longer')

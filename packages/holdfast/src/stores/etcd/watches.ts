@@ -8,6 +8,7 @@
  * compaction, a lost leader and a broken connection all end a watch in the same call: the waiter
  * looks again.
  */
+import type { Timer } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import type { Stream } from './channel.js'
 import type { Connection } from './connection.js'
@@ -46,7 +47,7 @@ export class Watches {
   readonly #behind = new TickQueue<Watcher>((behind) => this.#readAgain(behind))
   #stream: Stream | undefined
   #opening = false
-  #linger: NodeJS.Timeout | undefined
+  #linger: Timer | undefined
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -57,14 +58,14 @@ export class Watches {
     this.#ids += 1
     const target = { id: this.#ids, key, deletesOnly }
     this.#watchers.set(target.id, { target, moment, changed })
-    clearTimeout(this.#linger)
+    this.#linger?.cancel()
     if (this.#stream) this.#stream.send(watchRequest(target))
     else void this.#open()
     return () => this.#remove(target.id)
   }
 
   close(): void {
-    clearTimeout(this.#linger)
+    this.#linger?.cancel()
     this.#watchers.clear()
     this.#stream?.cancel()
     this.#stream = undefined
@@ -139,13 +140,13 @@ export class Watches {
 
   /** An open stream keeps the process alive, so it is ended when it is of no use. */
   #endIfIdle(): void {
-    clearTimeout(this.#linger)
+    this.#linger?.cancel()
     if (this.#watchers.size > 0) return
-    this.#linger = setTimeout(() => {
+    this.#linger = this.#connection.clock.timer(LINGER_MS, () => {
       const stream = this.#stream
       this.#stream = undefined
       stream?.cancel()
-    }, LINGER_MS)
+    })
   }
 
   /**

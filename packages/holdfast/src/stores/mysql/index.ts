@@ -1,4 +1,5 @@
 /** `holdfast/mysql`: locks in MariaDB or MySQL, through the program's own pool of `mysql2`. */
+import { systemClock } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkRequestTimeout } from '../sql/options.js'
@@ -52,6 +53,12 @@ export function mysqlStore(options: MysqlStoreOptions): Store {
   checkRequestTimeout(requestTimeoutMs, 'mysql')
   checkPrefix(prefix)
   return new SqlStore(
-    new MysqlDatabase({ pool: poolOf(pool), prefix, autoMigrate, requestTimeoutMs }),
+    new MysqlDatabase({
+      pool: poolOf(pool),
+      prefix,
+      autoMigrate,
+      requestTimeoutMs,
+      clock: systemClock,
+    }),
   )
 }

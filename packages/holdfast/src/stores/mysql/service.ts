@@ -1,5 +1,5 @@
 /** The database of the MySQL store: one call of a procedure for all requests, and wake-ups. */
-import { systemRandom } from '../../clock/clock.js'
+import { systemRandom, type Clock } from '../../clock/clock.js'
 import type {
   Database,
   FoundGrant,
@@ -23,6 +23,7 @@ export interface MysqlDatabaseOptions {
   readonly prefix: string
   readonly autoMigrate: boolean
   readonly requestTimeoutMs: number
+  readonly clock: Clock
 }
 
 interface FoundRow {
@@ -34,6 +35,7 @@ interface FoundRow {
 
 export class MysqlDatabase implements Database {
   readonly name = 'mysql'
+  readonly clock: Clock
   readonly maxStatements = 4
   /** The procedures search the text of a batch for each request in it. */
   readonly largestBatch = 32
@@ -44,11 +46,13 @@ export class MysqlDatabase implements Database {
   readonly #prefix: string
   #listener: WakeUpListener | undefined
 
-  constructor({ pool, prefix, autoMigrate, requestTimeoutMs }: MysqlDatabaseOptions) {
+  constructor({ pool, prefix, autoMigrate, requestTimeoutMs, clock }: MysqlDatabaseOptions) {
     checkPrefix(prefix)
+    this.clock = clock
     this.#pool = pool
     this.#statements = new Statements({
       store: this.name,
+      clock: this.clock,
       requestTimeoutMs,
       migrate: autoMigrate ? () => migrate(pool, prefix) : undefined,
       isRetriable,

@@ -11,8 +11,7 @@
  * takes the mutex. It then waits for the session that kills it, which tries again for two seconds.
  * All that time no session can be woken. A wait for a lock has a mutex of its own.
  */
-import { systemClock } from '../../clock/clock.js'
-import { setTimeout as pause } from 'node:timers/promises'
+import { pause } from '../../clock/pause.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { WakeUpEvents } from '../sql/connection/database.js'
 import type { Statements } from '../sql/connection/statements.js'
@@ -107,7 +106,7 @@ export class WakeUpListener {
     if (this.#replacing) return
     this.#replacing = true
     while (!this.#stopped && !this.#connection) {
-      await pause(RETRY_MS, undefined, { ref: false })
+      await pause(this.#statements.clock, RETRY_MS, true)
       if (this.#stopped) break
       try {
         await this.start()
@@ -142,13 +141,14 @@ export class WakeUpListener {
       'select count(*) as sleeping from information_schema.processlist where info like ?',
       [`select sleep%${this.#channel}%`],
     )
-    const endMs = systemClock.monotonicMs() + READY_MS
-    while (systemClock.monotonicMs() < endMs) {
+    const { clock } = this.#statements
+    const endMs = clock.monotonicMs() + READY_MS
+    while (clock.monotonicMs() < endMs) {
       const rows = await this.#statements.send((limit) => execute(this.#pool, check, limit), {
         repeatable: true,
       })
       if (this.#stopped || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
-      await pause(CHECK_EVERY_MS)
+      await pause(clock, CHECK_EVERY_MS)
     }
     throw new StoreUnavailableError(
       'The server does not show the statement that wakes waiters. A proxy seems to be in between. ' +

@@ -1,4 +1,5 @@
 /** `holdfast/postgres`: locks in PostgreSQL, through the program's pool of `pg` or `postgres`. */
+import { systemClock } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkRequestTimeout } from '../sql/options.js'
@@ -51,5 +52,8 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   checkRequestTimeout(requestTimeoutMs, 'postgres')
   const client = clientOf(pool)
   quoteSchema(schema)
-  return new SqlStore(new PostgresDatabase({ client, schema, autoMigrate, requestTimeoutMs }))
+  const clock = systemClock
+  return new SqlStore(
+    new PostgresDatabase({ client, schema, autoMigrate, requestTimeoutMs, clock }),
+  )
 }

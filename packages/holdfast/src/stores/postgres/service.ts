@@ -1,6 +1,6 @@
 /** The database of the PostgreSQL store: one statement for requests, and wake-ups. */
 import { createHash } from 'node:crypto'
-import { systemRandom } from '../../clock/clock.js'
+import { systemRandom, type Clock } from '../../clock/clock.js'
 import type { Database, NameQuery, WakeUpEvents } from '../sql/connection/database.js'
 import { areRepeatable, areWrites, type Answer, type Request } from '../sql/wire.js'
 import type { Client } from './connection/clients.js'
@@ -20,10 +20,12 @@ export interface PostgresDatabaseOptions {
   readonly schema: string
   readonly autoMigrate: boolean
   readonly requestTimeoutMs: number
+  readonly clock: Clock
 }
 
 export class PostgresDatabase implements Database {
   readonly name = 'postgres'
+  readonly clock: Clock
   readonly maxStatements = 2
   readonly largestBatch = 128
   /**
@@ -41,9 +43,11 @@ export class PostgresDatabase implements Database {
 
   constructor(options: PostgresDatabaseOptions) {
     const { client, autoMigrate, requestTimeoutMs } = options
+    this.clock = options.clock
     this.#options = options
     this.#statements = new Statements({
       store: this.name,
+      clock: this.clock,
       requestTimeoutMs,
       migrate: autoMigrate ? () => migrate(client, options.schema) : undefined,
       isRetriable,

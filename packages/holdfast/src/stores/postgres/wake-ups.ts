@@ -3,6 +3,7 @@
  * grants to one of its waiters sends a notification, which carries the grant.
  */
 import { systemRandom } from '../../clock/clock.js'
+import { pause } from '../../clock/pause.js'
 import { settlesWithin } from '../../clock/settles-within.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
@@ -61,7 +62,7 @@ export class WakeUpListener {
   async #reconnect(events: WakeUpEvents, tries: number): Promise<void> {
     const [shortestMs, longestMs] = RECONNECT_MS
     const delayMs = Math.min(longestMs, shortestMs * 2 ** tries) * (0.5 + systemRandom.next() / 2)
-    await new Promise<void>((resolve) => void setTimeout(resolve, delayMs).unref())
+    await pause(this.#statements.clock, delayMs, true)
     if (this.#events !== events) return
     try {
       await this.#connect(events)
@@ -77,7 +78,10 @@ export class WakeUpListener {
    */
   async #probe(): Promise<void> {
     const probed = new Promise<void>((resolve) => (this.#probed = resolve))
-    const heard = settlesWithin(probed, PROBE_MS, { background: true })
+    const heard = settlesWithin(probed, PROBE_MS, {
+      clock: this.#statements.clock,
+      background: true,
+    })
     const text = 'select pg_notify($1::text, $2::text)'
     const statement = { name: undefined, text, values: [this.#channel, ''] }
     await this.#statements.send((limit) => this.#client.query(statement, limit), {

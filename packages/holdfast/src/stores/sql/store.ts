@@ -2,7 +2,7 @@
  * The store over a database, as PostgreSQL and MySQL share it. The grant rule runs in the database.
  * The store turns verbs into requests and passes wake-ups to waiters.
  */
-import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
+import type { Timer } from '../../clock/clock.js'
 import { isLockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
@@ -59,7 +59,6 @@ export class SqlStore implements Store {
   readonly traits = TRAITS
   readonly transactionGuard: TransactionGuard
   readonly #database: Database
-  readonly #clock: Clock
   readonly #batches: Batches
   readonly #watchers = new Map<string, Watcher>()
   /** Whether a search for grants is on its way, and whether another one has to follow. */
@@ -69,11 +68,10 @@ export class SqlStore implements Store {
   #listens = false
   #unlistenTimer: Timer | undefined
 
-  constructor(database: Database, clock: Clock = systemClock) {
+  constructor(database: Database) {
     this.name = database.name
-    this.#clock = clock
     this.#database = database
-    this.#batches = new Batches(database, clock)
+    this.#batches = new Batches(database)
     this.transactionGuard = {
       ...database.transactionGuard,
       prepare: async ({ lock, id }) =>
@@ -199,7 +197,11 @@ export class SqlStore implements Store {
   /** Stops listening later, also after a failed start, which may have left a connection open. */
   #unlistenSoon(): void {
     this.#unlistenTimer?.cancel()
-    this.#unlistenTimer = this.#clock.timer(UNLISTEN_AFTER_MS, () => this.#unlisten(), true)
+    this.#unlistenTimer = this.#database.clock.timer(
+      UNLISTEN_AFTER_MS,
+      () => this.#unlisten(),
+      true,
+    )
   }
 
   #unlisten(): void {

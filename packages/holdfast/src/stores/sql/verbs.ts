@@ -9,7 +9,7 @@
  * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
  * were answered. Heartbeats of waiters never wait.
  */
-import { atTickEndOf, type Clock } from '../../clock/clock.js'
+import { atTickEndOf } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
@@ -43,9 +43,9 @@ export class Batches {
   readonly #unansweredLocks = new Set<string>()
   #closed = false
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database) {
     this.#database = database
-    this.#atTickEnd = atTickEndOf(clock)
+    this.#atTickEnd = atTickEndOf(database.clock)
     this.#tick = new TickQueue((requests) => this.#take(requests), this.#atTickEnd)
   }
 

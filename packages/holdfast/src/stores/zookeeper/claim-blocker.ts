@@ -6,6 +6,7 @@
  * request that was in flight on a connection that broke. The client looks for it when the session
  * is on another connection: from then on ZooKeeper takes nothing from the old one.
  */
+import type { Clock } from '../../clock/clock.js'
 import type { ClaimRef } from '../../store/contract.js'
 import { decodeEntry, type EntryData } from '../coordination/entry.js'
 import { CODES, hasCode } from './failures.js'
@@ -18,11 +19,13 @@ import { create, FLAGS } from './wire/messages.js'
 
 export class ClaimBlocker {
   readonly #restricted: boolean
+  readonly #clock: Clock
   /** Claims that were given up, for as long as a request of theirs may still be on the way. */
   readonly #blocked = new Set<string>()
 
-  constructor(restricted: boolean) {
+  constructor(restricted: boolean, clock: Clock) {
     this.#restricted = restricted
+    this.#clock = clock
   }
 
   /** Refuses a claim from now on, on any session. The data of its entry where there was one. */
@@ -32,7 +35,7 @@ export class ClaimBlocker {
   ): Promise<EntryData | undefined> {
     this.#blocked.add(claim.id)
     const { lock, id, ttlMs } = claim
-    setTimeout(() => this.#blocked.delete(id), ttlMs + ONLOOKER_MS).unref()
+    this.#clock.timer(ttlMs + ONLOOKER_MS, () => this.#blocked.delete(id), true)
     const session = await any()
     const path = `${parentOf(lock)}/${goneName(id)}`
     await inLock(session, lock, this.#restricted, async () => {
@@ -43,7 +46,7 @@ export class ClaimBlocker {
       }
     })
     const forget = (): void => void removeNowOrLater(session, path).catch(() => undefined)
-    setTimeout(forget, ttlMs + ONLOOKER_MS).unref()
+    this.#clock.timer(ttlMs + ONLOOKER_MS, forget, true)
     return takeOut(session, claim)
   }
 

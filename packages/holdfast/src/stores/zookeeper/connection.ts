@@ -5,7 +5,7 @@
  * connection, and the session continues over another one.
  */
 import { connect, type Socket } from 'node:net'
-import { systemClock } from '../../clock/clock.js'
+import type { Clock } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import { MessageSplitter } from '../coordination/message-splitter.js'
 import { momentOf, type Moment } from '../coordination/moment.js'
@@ -15,6 +15,16 @@ import { helloFrame, readWelcome, type Welcome } from './wire/messages.js'
 export interface Server {
   readonly host: string
   readonly port: number
+}
+
+/** What to say to a server. */
+export interface Greeting {
+  /** The session to go on with, or one with the id 0 and the timeout that is wanted. */
+  readonly session: Welcome
+  readonly lastZxid: bigint
+  /** Whether the search may not keep the process alive. */
+  readonly background: boolean
+  readonly clock: Clock
 }
 
 export interface ConnectionListener {
@@ -56,20 +66,16 @@ export class Connection {
   /**
    * Greets a server. Rejects when it does not answer within the limit, and when it ends the
    * connection: a server without a leader does.
-   * @param session the session to go on with, or one with the id 0 and the timeout that is wanted
-   * @param background whether it may not keep the process alive
    */
   static open(
     server: Server,
-    session: Welcome,
-    lastZxid: bigint,
+    { session, lastZxid, background, clock }: Greeting,
     limitMs: number,
-    background: boolean,
   ): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = connect(server.port, server.host)
       const splitter = new MessageSplitter()
-      let greeted = momentOf(systemClock)
+      let greeted = momentOf(clock)
       const fail = (error: Error): void => {
         clearTimeout(timer)
         socket.destroy()
@@ -87,7 +93,7 @@ export class Connection {
       socket.on('error', fail)
       socket.on('close', () => fail(new Error('the server ended the connection')))
       socket.on('connect', () => {
-        greeted = momentOf(systemClock)
+        greeted = momentOf(clock)
         socket.write(helloFrame(session, lastZxid))
       })
       socket.on('data', (bytes: Buffer) => {

@@ -1,4 +1,5 @@
 /** Reading whole queues, for `inspect` and `steal`. */
+import type { Clock, Timer } from '../../clock/clock.js'
 import type { InspectQuery } from '../../store/contract.js'
 import { showsEnough } from '../coordination/queue-rule.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../coordination/service.js'
@@ -47,7 +48,12 @@ interface Rest {
 export class QueuePages {
   /** What the inspection that was asked for last has not shown yet. */
   #rest: Rest | undefined
-  #forget: NodeJS.Timeout | undefined
+  #forget: Timer | undefined
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   async next(
     session: ZooKeeperSession,
@@ -71,9 +77,9 @@ export class QueuePages {
   }
 
   #keep(rest: Rest | undefined): void {
-    clearTimeout(this.#forget)
+    this.#forget?.cancel()
     this.#rest = rest
-    if (rest) this.#forget = setTimeout(() => this.#keep(undefined), PAGES_KEPT_MS).unref()
+    if (rest) this.#forget = this.#clock.timer(PAGES_KEPT_MS, () => this.#keep(undefined), true)
   }
 }
 

@@ -1,10 +1,9 @@
 /** Finding a server that takes a session, among those of an ensemble. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../clock/clock.js'
-import { Connection, type Server } from './connection.js'
+import type { Clock } from '../../clock/clock.js'
+import { pause } from '../../clock/pause.js'
+import { Connection, type Greeting, type Server } from './connection.js'
 import { isUnreachable } from '../coordination/is-unreachable.js'
 import type { Ensemble } from './options.js'
-import type { Welcome } from './wire/messages.js'
 
 /** How long one server is given to greet, in milliseconds. */
 const GREETING_MS = 1500
@@ -25,14 +24,6 @@ export interface NoneFound {
   readonly why: Error | undefined
 }
 
-/** What to say to a server. */
-export interface Greeting {
-  readonly session: Welcome
-  readonly lastZxid: bigint
-  /** Whether the search may not keep the process alive. */
-  readonly background: boolean
-}
-
 /** Whether a search is to go on. `down`: no server takes a connection, so none runs. */
 export type Wanted = (down: boolean) => boolean
 
@@ -40,10 +31,10 @@ export type Wanted = (down: boolean) => boolean
 export async function findServer(
   { servers }: Ensemble,
   start: number,
-  { session, lastZxid, background }: Greeting,
+  greeting: Greeting,
   wanted: Wanted,
 ): Promise<Found | NoneFound> {
-  let [pauseMs] = PAUSE_MS as readonly number[]
+  let pauseMs: number = PAUSE_MS[0]
   let why: Error | undefined
   const down = new Set<number>()
   for (let tries = 0; wanted(down.size === servers.length); tries += 1) {
@@ -52,7 +43,7 @@ export async function findServer(
     if (!server) break
     try {
       return {
-        connection: await Connection.open(server, session, lastZxid, GREETING_MS, background),
+        connection: await Connection.open(server, greeting, GREETING_MS),
         server: index,
       }
     } catch (error) {
@@ -61,8 +52,8 @@ export async function findServer(
       else down.delete(index)
       if ((tries + 1) % servers.length !== 0) continue
     }
-    await sleep(pauseMs, undefined, { ref: !background })
-    pauseMs = Math.min((pauseMs ?? 0) * 2, PAUSE_MS[1])
+    await pause(greeting.clock, pauseMs, greeting.background)
+    pauseMs = Math.min(pauseMs * 2, PAUSE_MS[1])
   }
   return { connection: undefined, why }
 }
@@ -72,19 +63,24 @@ export async function findServer(
  * a proxy that greets and hangs up would get thousands.
  */
 export class ReconnectBackoff {
+  readonly #clock: Clock
   #pauseMs = 0
   #connectedMs = 0
 
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
   connected(): void {
-    this.#connectedMs = systemClock.monotonicMs()
+    this.#connectedMs = this.#clock.monotonicMs()
   }
 
   async pause(): Promise<void> {
     const [leastMs, mostMs] = PAUSE_MS
-    const isShort = systemClock.monotonicMs() - this.#connectedMs < SHORT_MS
+    const isShort = this.#clock.monotonicMs() - this.#connectedMs < SHORT_MS
     const pauseMs = isShort ? this.#pauseMs : 0
     this.#pauseMs = Math.min(mostMs, Math.max(leastMs, pauseMs * 2))
-    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false })
+    if (pauseMs > 0) await pause(this.#clock, pauseMs, true)
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * The queue recipe's port to ZooKeeper: ephemeral sequential nodes, and watches on the ones before.
  */
+import { systemClock, type Clock } from '../../clock/clock.js'
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
 import { decodeEntry, type EntryData } from '../coordination/entry.js'
 import type {
@@ -44,17 +45,20 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly adopts = false
   readonly keepsOrder = true
   readonly #options: ZooKeeperOptions
+  readonly #clock: Clock
   readonly #restricted: boolean
   readonly #sessions: OpenSessions
   readonly #blocker: ClaimBlocker
   readonly #busyLocks = new BusyLocks()
-  readonly #pages = new QueuePages()
+  readonly #pages: QueuePages
 
-  constructor(options: ZooKeeperOptions) {
+  constructor(options: ZooKeeperOptions, clock: Clock = systemClock) {
     this.#options = options
+    this.#clock = clock
     this.#restricted = options.auth !== undefined
-    this.#sessions = new OpenSessions(options)
-    this.#blocker = new ClaimBlocker(this.#restricted)
+    this.#sessions = new OpenSessions(options, clock)
+    this.#blocker = new ClaimBlocker(this.#restricted, clock)
+    this.#pages = new QueuePages(clock)
     this.graceMs = options.tickMs ?? DEFAULT_TICK_MS
   }
 
@@ -77,7 +81,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     // finds the entry in its place.
     const open = openWaiter && (async () => (waiter = await openWaiter()))
     try {
-      const result = await repeat(() => {
+      const result = await repeat(this.#clock, () => {
         const by = { holder, waiter, openWaiter: open }
         const entering = enter({ claim, data, ...by, isBusy, inDoubt, restricted })
         // A request that failed may have made the entry.
@@ -184,7 +188,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
    * stay so long.
    */
   async close(heldMs: number): Promise<void> {
-    if (heldMs > 0) setTimeout(() => void this.#sessions.endAll(), heldMs).unref()
+    if (heldMs > 0) this.#clock.timer(heldMs, () => void this.#sessions.endAll(), true)
     else await this.#sessions.endAll()
   }
 

@@ -6,8 +6,8 @@
  * sent if a server is found in time, and otherwise certainly never sent. The server alone decides
  * when a session is over, and reports it when the client asks to continue it.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock, systemRandom } from '../../clock/clock.js'
+import { systemClock, systemRandom, type Clock } from '../../clock/clock.js'
+import { pause } from '../../clock/pause.js'
 import { settlesWithin } from '../../clock/settles-within.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { Moment } from '../coordination/moment.js'
@@ -25,7 +25,7 @@ import { ripeMs } from './life-signs.js'
 import { NodeWatchers } from './node-watchers.js'
 import { WireConnection, type PendingRequest } from './wire-connection.js'
 import { DEFAULT_TICK_MS, parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
-import { findServer, ReconnectBackoff } from './servers.js'
+import { findServer, ReconnectBackoff, type Found } from './servers.js'
 import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './wire/messages.js'
 
 /** How long to look for a server that takes a session, in milliseconds. */
@@ -50,7 +50,8 @@ export class ZooKeeperSession implements ServiceSession {
    * What could not be taken out when that was asked for: it is done when the connection is back.
    */
   readonly #undone = new Map<string, () => Promise<unknown>>()
-  readonly #backoff = new ReconnectBackoff()
+  readonly #clock: Clock
+  readonly #backoff: ReconnectBackoff
   #link: WireConnection | undefined
   #server: number
   #lastZxid = 0n
@@ -59,10 +60,12 @@ export class ZooKeeperSession implements ServiceSession {
   private constructor(
     options: ZooKeeperOptions,
     ensemble: Ensemble,
-    connection: Connection,
-    server: number,
+    { connection, server }: Found,
+    clock: Clock,
   ) {
     this.#options = options
+    this.#clock = clock
+    this.#backoff = new ReconnectBackoff(clock)
     this.#ensemble = ensemble
     this.#welcome = connection.welcome
     this.#server = server
@@ -79,21 +82,22 @@ export class ZooKeeperSession implements ServiceSession {
     options: ZooKeeperOptions,
     timeoutMs: number,
     exactness: Exactness | 'any',
+    clock: Clock = systemClock,
   ): Promise<ZooKeeperSession> {
     const { connect, connectTimeoutMs = CONNECT_MS } = options
     const ensemble = parseConnect(connect)
-    const endMs = systemClock.monotonicMs() + connectTimeoutMs
+    const endMs = clock.monotonicMs() + connectTimeoutMs
     const wanted = { timeoutMs, id: 0n, password: Buffer.alloc(16) }
     const start = Math.floor(systemRandom.next() * ensemble.servers.length)
     // Where no server runs at all, the caller learns of it at once.
-    const goesOn = (down: boolean): boolean => !down && systemClock.monotonicMs() < endMs
-    const greeting = { session: wanted, lastZxid: 0n, background: false }
+    const goesOn = (down: boolean): boolean => !down && clock.monotonicMs() < endMs
+    const greeting = { session: wanted, lastZxid: 0n, background: false, clock }
     const found = await findServer(ensemble, start, greeting, goesOn)
     if (!found.connection) {
-      const isDown = systemClock.monotonicMs() < endMs
+      const isDown = clock.monotonicMs() < endMs
       throw noServer(connect, isDown ? undefined : connectTimeoutMs, found.why)
     }
-    const session = new ZooKeeperSession(options, ensemble, found.connection, found.server)
+    const session = new ZooKeeperSession(options, ensemble, found, clock)
     const granted = session.timeoutMs
     const accepted = exactness === 'any' || (exactness === 'or longer' && granted > timeoutMs)
     if (accepted || granted === timeoutMs) return session
@@ -124,7 +128,7 @@ export class ZooKeeperSession implements ServiceSession {
       let since = await this.agree()
       if (since.monotonicMs < oldestMs) {
         // After a pause of this process. By then the answer itself is a sign of life that counts.
-        await sleep(ripeMs(this.#tickMs), undefined, { ref: false })
+        await pause(this.#clock, ripeMs(this.#tickMs), true)
         since = await this.agree()
       }
       return this.#lost ? undefined : since
@@ -141,7 +145,7 @@ export class ZooKeeperSession implements ServiceSession {
    * itself. It would vouch for a session that its successor has ended.
    */
   async agree(): Promise<Moment> {
-    const [code, since] = await repeat(() =>
+    const [code, since] = await repeat(this.#clock, () =>
       this.#ask(check('/'), (value, at) => [value, at] as const),
     )
     // Only the chroot may be missing or closed to this identity: the session was found alive
@@ -163,7 +167,7 @@ export class ZooKeeperSession implements ServiceSession {
     const answered = new Promise<void>((resolve) => {
       link.send({ request: CLOSE, resolve: () => resolve(), reject: () => resolve() })
     })
-    await settlesWithin(answered, CLOSE_ANSWER_MS, { background: true })
+    await settlesWithin(answered, CLOSE_ANSWER_MS, { clock: this.#clock, background: true })
     link.end()
   }
 
@@ -180,7 +184,7 @@ export class ZooKeeperSession implements ServiceSession {
    * under it.
    */
   async askAgain<T>(request: Request<T>): Promise<T> {
-    return repeat(() => this.ask(request))
+    return repeat(this.#clock, () => this.ask(request))
   }
 
   /**
@@ -228,15 +232,15 @@ export class ZooKeeperSession implements ServiceSession {
       this.#link.send(pending)
       return
     }
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       this.#waiting.delete(waiting)
       pending.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${WAIT_MS} ms`))
-    }, WAIT_MS)
+    }
     // Of a pending call the runtime keeps the process alive, and of a held lease nothing does.
-    timer.unref()
+    const timer = this.#clock.timer(WAIT_MS, giveUp, true)
     const settled = <A extends unknown[]>(settle: (...args: A) => void): ((...args: A) => void) => {
       return (...args) => {
-        clearTimeout(timer)
+        timer.cancel()
         settle(...args)
       }
     }
@@ -262,6 +266,7 @@ export class ZooKeeperSession implements ServiceSession {
         changed: (path) => this.#watchers.notify(path),
         down: () => void this.#reconnect(),
       },
+      this.#clock,
     )
     link.lastZxid = this.#lastZxid
     this.#link = link
@@ -278,7 +283,12 @@ export class ZooKeeperSession implements ServiceSession {
     this.#watchers.notifyAll()
     await this.#backoff.pause()
     const next = this.#server + 1
-    const greeting = { session: this.#welcome, lastZxid: this.#lastZxid, background: true }
+    const greeting = {
+      session: this.#welcome,
+      lastZxid: this.#lastZxid,
+      background: true,
+      clock: this.#clock,
+    }
     const found = await findServer(this.#ensemble, next, greeting, () => !this.#lost)
     if (!found.connection) return
     const { connection, server } = found
@@ -313,13 +323,13 @@ export class ZooKeeperSession implements ServiceSession {
  * Runs something again for as long as connections break under it, and for so long as a request may
  * take anyway.
  */
-export async function repeat<T>(run: () => Promise<T>): Promise<T> {
-  const endMs = systemClock.monotonicMs() + WAIT_MS
+export async function repeat<T>(clock: Clock, run: () => Promise<T>): Promise<T> {
+  const endMs = clock.monotonicMs() + WAIT_MS
   for (;;) {
     try {
       return await run()
     } catch (error) {
-      if (!hasCode(error, CODES.connectionLoss) || systemClock.monotonicMs() > endMs) throw error
+      if (!hasCode(error, CODES.connectionLoss) || clock.monotonicMs() > endMs) throw error
     }
   }
 }

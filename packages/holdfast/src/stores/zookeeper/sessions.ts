@@ -1,6 +1,7 @@
 /**
  * The sessions of a store: those of its leases, and one for reads, steals and refusals.
  */
+import type { Clock } from '../../clock/clock.js'
 import { storeClosed } from '../../store/errors.js'
 import type { Entry, Exactness } from '../coordination/service.js'
 import { isSessionGone } from './failures.js'
@@ -21,12 +22,14 @@ export interface OwnEntry extends Entry {
 
 export class OpenSessions {
   readonly #options: ZooKeeperOptions
+  readonly #clock: Clock
   readonly #sessions = new Set<ZooKeeperSession>()
   #onlooker: Promise<ZooKeeperSession> | undefined
   #closed = false
 
-  constructor(options: ZooKeeperOptions) {
+  constructor(options: ZooKeeperOptions, clock: Clock) {
     this.#options = options
+    this.#clock = clock
   }
 
   async open(timeoutMs: number, exactness: Exactness): Promise<ZooKeeperSession> {
@@ -84,7 +87,7 @@ export class OpenSessions {
   /** One that is there only after the store was closed would keep alive what is entered on it. */
   async #open(timeoutMs: number, exactness: Exactness | 'any'): Promise<ZooKeeperSession> {
     if (this.#closed) throw storeClosed('zookeeper')
-    const session = await ZooKeeperSession.open(this.#options, timeoutMs, exactness)
+    const session = await ZooKeeperSession.open(this.#options, timeoutMs, exactness, this.#clock)
     if (!this.#closed) return session
     await session.end()
     throw storeClosed('zookeeper')

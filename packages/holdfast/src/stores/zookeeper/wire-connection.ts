@@ -5,7 +5,7 @@
  * shows whether the server still works. When its answer takes too long, the connection ends, and no
  * answer comes late.
  */
-import { systemClock } from '../../clock/clock.js'
+import type { Clock, Timer } from '../../clock/clock.js'
 import { momentOf, type Moment } from '../coordination/moment.js'
 import type { Connection } from './connection.js'
 import { CODES, ZooKeeperFailure } from './failures.js'
@@ -64,11 +64,18 @@ export class WireConnection {
   readonly #pings: Moment[] = []
   readonly #signs: LifeSigns
   #lastSentMs: number
-  readonly #timer: NodeJS.Timeout
+  readonly #clock: Clock
+  #timer: Timer
   #over = false
   lastZxid = 0n
 
-  constructor(connection: Connection, chroot: string, times: LifeTimes, listener: WireListener) {
+  constructor(
+    connection: Connection,
+    chroot: string,
+    times: LifeTimes,
+    listener: WireListener,
+    clock: Clock,
+  ) {
     const { greeted } = connection
     this.#connection = connection
     this.#chroot = chroot
@@ -76,10 +83,8 @@ export class WireConnection {
     this.#times = times
     this.#signs = new LifeSigns(greeted, times.tickMs)
     this.#lastSentMs = greeted.monotonicMs
-    this.#timer = setInterval(
-      () => this.#check(),
-      Math.min(times.pingMs, times.answerMs) / 2,
-    ).unref()
+    this.#clock = clock
+    this.#timer = this.#checkSoon()
     // Only an answer that is still to come keeps the process alive.
     connection.hold(false)
     connection.listen({
@@ -91,7 +96,7 @@ export class WireConnection {
   send(pending: PendingRequest): void {
     this.#xid = this.#xid === LARGEST_XID ? 1 : this.#xid + 1
     const { request, resolve, reject } = pending
-    const sent = momentOf(systemClock)
+    const sent = momentOf(this.#clock)
     const since = this.#signs.ripe(sent.monotonicMs)
     this.#lastSentMs = sent.monotonicMs
     this.#connection.send(requestFrame(this.#xid, request, this.#chroot))
@@ -143,11 +148,20 @@ export class WireConnection {
   }
 
   #noteSign(sent: Moment | undefined): void {
-    if (sent) this.#signs.note(sent, systemClock.monotonicMs())
+    if (sent) this.#signs.note(sent, this.#clock.monotonicMs())
+  }
+
+  #checkSoon(): Timer {
+    const { pingMs, answerMs } = this.#times
+    const check = (): void => {
+      this.#timer = this.#checkSoon()
+      this.#check()
+    }
+    return this.#clock.timer(Math.min(pingMs, answerMs) / 2, check, true)
   }
 
   #check(): void {
-    const nowMs = systemClock.monotonicMs()
+    const nowMs = this.#clock.monotonicMs()
     const { pingMs, answerMs } = this.#times
     if (this.#overdue(nowMs)) {
       // After a pause of this process the answer may be there, and not read yet.
@@ -156,7 +170,7 @@ export class WireConnection {
           this.#down(new Error(`no answer within ${Math.round(answerMs)} ms`))
       })
     } else if (nowMs - this.#lastSentMs >= pingMs * ALMOST) {
-      const sent = momentOf(systemClock)
+      const sent = momentOf(this.#clock)
       this.#lastSentMs = sent.monotonicMs
       this.#pings.push(sent)
       this.#connection.send(PING_FRAME)
@@ -180,7 +194,7 @@ export class WireConnection {
 
   #finish(why: string): void {
     this.#over = true
-    clearInterval(this.#timer)
+    this.#timer.cancel()
     const open = this.#sent.slice(this.#first)
     this.#sent = []
     this.#first = 0

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { embeddedStore, type EmbeddedStoreOptions } from 'holdfast/embedded'
 import type { Store } from 'holdfast/store'
 import { after } from '../../../../../test/support/after.js'
+import { systemClock, type Clock } from '../../../dist/clock/clock.js'
 
 export { after, closing } from '../../../../../test/support/after.js'
 export { makeClaim, take } from '../../../../../test/support/claims.js'
@@ -17,6 +18,7 @@ export { makeClaim, take } from '../../../../../test/support/claims.js'
 export interface Machine {
   monotonicMs(): number
   wallMs(): number
+  readonly timer: Clock['timer']
   readonly bootId: string
   readonly pidNamespace: string
   fileSystemType?(path: string): number
@@ -82,6 +84,7 @@ export function makeMachine(changes: Partial<Machine> = {}): Machine {
   return {
     monotonicMs: () => Number(process.hrtime.bigint() / 1000n) / 1000,
     wallMs: () => Date.now(),
+    timer: (...call) => systemClock.timer(...call),
     bootId: 'a boot',
     pidNamespace: 'a namespace',
     ...changes,

@@ -162,6 +162,7 @@ export function cluster(
         start: transport.keyPrefix + prefix,
         nameOf: (lock) => `${transport.keyPrefix}${keyOf(prefix, lock)}:${clientId}`,
         slotOf,
+        clock,
       }),
     // The members say who the primary is, and the router follows.
     readOnly: (error) => error,

@@ -1,4 +1,5 @@
 /** The port through which the SQL store uses a database. */
+import type { Clock } from '../../../clock/clock.js'
 import type { TransactionGuard, PushedGrant } from '../../../store/contract.js'
 import type { Answers, Request } from '../wire.js'
 
@@ -33,6 +34,7 @@ export interface NameQuery {
 
 /** Rejections are `LockError`s. */
 export interface Database {
+  readonly clock: Clock
   /** Such as `postgres`. */
   readonly name: string
   /** The channel on which the database wakes this client; its waiters' rows contain it. */

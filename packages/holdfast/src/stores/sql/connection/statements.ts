@@ -2,8 +2,8 @@
  * Sends statements with a time limit. It sends a statement again if the server rolled it back or
  * its connection had ended. It also does so after a migration, if tables or routines are missing.
  */
-import { setImmediate as nextTick, setTimeout as pause } from 'node:timers/promises'
-import { systemClock } from '../../../clock/clock.js'
+import type { Clock } from '../../../clock/clock.js'
+import { pause } from '../../../clock/pause.js'
 import { RequestTimeouts } from '../../../clock/request-timeouts.js'
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
 import type { ServerHistory } from '../errors.js'
@@ -16,6 +16,7 @@ const REPLACEMENT_MS = 250
 export interface StatementOptions {
   /** The store's name. */
   readonly store: string
+  readonly clock: Clock
   readonly requestTimeoutMs: number
   /** Creates the tables and routines; undefined without `autoMigrate`. */
   readonly migrate: (() => Promise<void>) | undefined
@@ -74,6 +75,7 @@ interface Task<T> extends SendOptions {
 }
 
 export class Statements {
+  readonly clock: Clock
   readonly #options: StatementOptions
   readonly #timeouts: RequestTimeouts
   #migration: Promise<void> | undefined
@@ -85,8 +87,9 @@ export class Statements {
   #refusedWrites = false
 
   constructor(options: StatementOptions) {
+    this.clock = options.clock
     this.#options = options
-    this.#timeouts = new RequestTimeouts(systemClock, options.requestTimeoutMs)
+    this.#timeouts = new RequestTimeouts(options.clock, options.requestTimeoutMs)
   }
 
   /** Resolves to the result of a statement. Rejects with a `LockError`. */
@@ -136,10 +139,12 @@ export class Statements {
     }
     // The library reports connections that ended together one after the other. The pool has to
     // learn of all of them before it lends the next one.
-    if (repeatable && options.isCutOff(error)) await nextTick()
+    if (repeatable && options.isCutOff(error))
+      await new Promise<void>((resolve) => void setImmediate(resolve))
     else if (options.isUnmigrated(error) && options.migrate) await this.#migrate(options.migrate)
     // A migration of another process may be replacing the routine at this moment.
-    else if (options.isUnmigrated(error) && repeatable && tries === 1) await pause(REPLACEMENT_MS)
+    else if (options.isUnmigrated(error) && repeatable && tries === 1)
+      await pause(this.clock, REPLACEMENT_MS)
     else throw this.#explain(error)
   }
 

@@ -7,6 +7,7 @@
  * owner, and then the channel follows. A waiter that was granted the lock in between is woken by
  * `missed`.
  */
+import type { Clock, Timer } from '../../../../clock/clock.js'
 import { isServerError, noPubSub, notHeard } from '../../errors.js'
 import { Readiness } from '../wake-up-channel.js'
 import type { ShardConnection } from '../transports/transport.js'
@@ -33,7 +34,7 @@ class Channel {
   listening = false
   heardBefore = false
   readonly readiness = new Readiness()
-  timer: NodeJS.Timeout | undefined
+  timer: Timer | undefined
 
   constructor(lock: string, name: string, slot: number) {
     this.lock = lock
@@ -49,16 +50,18 @@ interface ShardSubscriber {
   isOpen: boolean
 }
 
-interface ChannelNames {
+interface ChannelSettings {
   /** What stands before each key and channel of the store. */
   readonly start: string
   readonly nameOf: (lock: string) => string
   readonly slotOf: (channel: string) => number
+  readonly clock: Clock
 }
 
 export class WakeUpChannels implements Subscriptions {
   readonly publishTo = (lock: string): string => `SPUBLISH ${this.#nameOf(lock)}`
   readonly #router: Router
+  readonly #clock: Clock
   readonly #listener: MessageListener
   readonly #start: string
   readonly #nameOf: (lock: string) => string
@@ -70,8 +73,13 @@ export class WakeUpChannels implements Subscriptions {
   #isReported = false
   #closed = false
 
-  constructor(router: Router, listener: MessageListener, { start, nameOf, slotOf }: ChannelNames) {
+  constructor(
+    router: Router,
+    listener: MessageListener,
+    { start, nameOf, slotOf, clock }: ChannelSettings,
+  ) {
     this.#router = router
+    this.#clock = clock
     this.#listener = listener
     this.#start = start
     this.#nameOf = nameOf
@@ -89,7 +97,7 @@ export class WakeUpChannels implements Subscriptions {
     }
     const joined = channel
     joined.users += 1
-    clearTimeout(joined.timer)
+    joined.timer?.cancel()
     const waiting = joined.listening ? undefined : joined.readiness.join()
     return {
       ready: waiting?.ready,
@@ -103,7 +111,7 @@ export class WakeUpChannels implements Subscriptions {
   close(): void {
     this.#closed = true
     for (const channel of this.#channels.values()) {
-      clearTimeout(channel.timer)
+      channel.timer?.cancel()
       channel.readiness.succeed()
     }
     this.#channels.clear()
@@ -114,11 +122,12 @@ export class WakeUpChannels implements Subscriptions {
   #leave(channel: Channel): void {
     channel.users -= 1
     if (channel.users > 0 || this.#closed) return
-    channel.timer = setTimeout(() => {
+    const detach = (): void => {
       this.#channels.delete(channel.name)
       this.#detach(channel)
       channel.readiness.succeed()
-    }, LINGER_MS).unref()
+    }
+    channel.timer = this.#clock.timer(LINGER_MS, detach, true)
   }
 
   #isWanted(channel: Channel): boolean {
@@ -139,9 +148,10 @@ export class WakeUpChannels implements Subscriptions {
 
   #attachLater(channel: Channel, afterMs = RETRY_MS): void {
     if (!this.#isWanted(channel)) return
-    setTimeout(() => {
+    const attach = (): void => {
       if (this.#isWanted(channel) && channel.subscriber === undefined) this.#attach(channel)
-    }, afterMs).unref()
+    }
+    this.#clock.timer(afterMs, attach, true)
   }
 
   #subscribe(channel: Channel, subscriber: ShardSubscriber): void {
