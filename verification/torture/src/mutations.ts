@@ -18,7 +18,7 @@ function edits(...names: readonly string[]): Edit[] {
 }
 
 const COORDINATION = 'stores/coordination/session.js'
-const ZOOKEEPER = 'stores/zookeeper/session.js'
+const ZOOKEEPER = 'stores/zookeeper/session/session.js'
 
 /**
  * Lets a leader vouch for sessions by itself, where a caller asks for it: `sync` needs no quorum.
@@ -125,12 +125,12 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
-        file: 'stores/coordination/queue-waiter.js',
+        file: 'stores/coordination/queue/queue-waiter.js',
         find: "if (!lives || reading.state === 'absent')\n            return this.#gone(record);",
         replace: "if (reading.state === 'absent')\n            return this.#existing(queueEntry);",
       },
       {
-        file: 'stores/coordination/queue-waiter.js',
+        file: 'stores/coordination/queue/queue-waiter.js',
         find: "if (reading.state === 'absent')\n                return wake();",
         replace:
           "if (reading.state === 'absent')\n                return wake(this.#promote(queueEntry));",
@@ -250,7 +250,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
       'A session of etcd is kept alive through a member that has just answered a linearizable read',
     edits: [
       {
-        file: 'stores/etcd/leases.js',
+        file: 'stores/etcd/session.js',
         find: 'await this.#reads.confirmedMember();',
         replace: '{ endpoint: undefined, term: 0n };',
       },

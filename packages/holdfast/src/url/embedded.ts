@@ -1,5 +1,5 @@
 /** `embedded:` URLs: one machine, no server. */
-import { SYSTEM_DIRECTORY } from '../stores/embedded/directory.js'
+import { SYSTEM_DIRECTORY } from '../stores/embedded/folder/directory.js'
 import type { EmbeddedStoreOptions } from '../stores/embedded/index.js'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,11 @@
 /** A queue that is read once decides as the sum of all weights does, claim by claim. */
 import { expect, test } from 'vitest'
-import { QueueView, type QueueMember } from '../../dist/stores/coordination/queue-view.js'
-import { everyoneHolds, mayGo, positionOf } from '../../dist/stores/coordination/queue-rule.js'
+import { QueueView, type QueueMember } from '../../dist/stores/coordination/queue/queue-view.js'
+import {
+  everyoneHolds,
+  mayGo,
+  positionOf,
+} from '../../dist/stores/coordination/queue/queue-rule.js'
 import { CAPACITY_ALL, type Claim } from '../../dist/store/contract.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight' | 'kind'>

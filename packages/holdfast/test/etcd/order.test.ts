@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLocks, StoreUnavailableError } from 'holdfast'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { CoordinationStore } from '../../dist/stores/coordination/store.js'
-import { Connection } from '../../dist/stores/etcd/connection.js'
+import { Connection } from '../../dist/stores/etcd/connection/connection.js'
 import { EtcdService } from '../../dist/stores/etcd/service.js'
 import { after, openLocks } from './support/world.js'
 

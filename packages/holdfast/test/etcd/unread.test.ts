@@ -1,10 +1,10 @@
 /** A read that is not asked for how it ended. */
 import { expect, test, vi } from 'vitest'
-import { enter } from '../../dist/stores/etcd/enter-queue.js'
+import { enter } from '../../dist/stores/etcd/queue/enter-queue.js'
 import { Keys } from '../../dist/stores/etcd/keys.js'
-import { EtcdSession } from '../../dist/stores/etcd/leases.js'
-import type { QuorumReads } from '../../dist/stores/etcd/quorum-reads.js'
-import { newEntryData } from '../../dist/stores/coordination/entry.js'
+import { EtcdSession } from '../../dist/stores/etcd/session.js'
+import type { QuorumReads } from '../../dist/stores/etcd/connection/quorum-reads.js'
+import { newEntryData } from '../../dist/stores/coordination/wire.js'
 import { after, makeClaim } from './support/world.js'
 
 test('a claim that is never watched leaves no rejection unhandled', async () => {

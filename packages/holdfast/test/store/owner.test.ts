@@ -1,8 +1,8 @@
 /** Owners and reasons as another client may have written them into a store. */
 import { expect, test } from 'vitest'
-import { decodeEntry } from '../../dist/stores/coordination/entry.js'
+import { decodeEntry } from '../../dist/stores/coordination/wire.js'
 import { parseOwner, parseText, UNREADABLE_OWNER } from '../../dist/store/owner.js'
-import { pack, unpack } from '../../dist/stores/embedded/codec.js'
+import { pack, unpack } from '../../dist/stores/embedded/database/codec.js'
 import { readLock, readRenewal } from '../../dist/stores/redis/wire/answers.js'
 import { lockInfo, renewResult } from '../../dist/stores/sql/wire.js'
 

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../dist/clock/clock.js'
-import { momentOf } from '../../dist/stores/coordination/moment.js'
-import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
+import { momentOf } from '../../dist/stores/coordination/connection/moment.js'
+import { ZooKeeperSession } from '../../dist/stores/zookeeper/session/session.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
 import { after, makeClaim, openRaw, openStore, QUEUE, start } from './support/world.js'
 

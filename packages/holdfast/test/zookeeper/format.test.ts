@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import { parentOf } from '../../dist/stores/zookeeper/nodes.js'
-import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
-import { readNode } from '../../dist/stores/zookeeper/tree.js'
+import { parentOf } from '../../dist/stores/zookeeper/keys.js'
+import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session/session.js'
+import { readNode } from '../../dist/stores/zookeeper/queue/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
 import { makeClaim, nodesOf, TRY, openRaw, openStore, QUEUE } from './support/world.js'
 

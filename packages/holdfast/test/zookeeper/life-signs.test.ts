@@ -1,10 +1,13 @@
 /** Which sign of life an agreed request proves, and what a session is worth after a pause. */
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../dist/clock/clock.js'
-import type { Moment } from '../../dist/stores/coordination/moment.js'
-import type { CoordinationService, ServiceSession } from '../../dist/stores/coordination/service.js'
+import type { Moment } from '../../dist/stores/coordination/connection/moment.js'
+import type {
+  CoordinationService,
+  ServiceSession,
+} from '../../dist/stores/coordination/connection/service.js'
 import { Session, Sessions } from '../../dist/stores/coordination/session.js'
-import { LifeSigns } from '../../dist/stores/zookeeper/life-signs.js'
+import { LifeSigns } from '../../dist/stores/zookeeper/connection/life-signs.js'
 
 const TICK = 2000
 const at = (monotonicMs: number): Moment => ({ monotonicMs, wallMs: 1e9 + monotonicMs })

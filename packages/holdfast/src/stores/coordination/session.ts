@@ -7,8 +7,8 @@
  */
 import type { Clock } from '../../clock/clock.js'
 import { invariant } from '../../invariant.js'
-import { elapsedMs, momentOf, type Moment } from './moment.js'
-import type { Exactness, ServiceSession, CoordinationService } from './service.js'
+import { elapsedMs, momentOf, type Moment } from './connection/moment.js'
+import type { Exactness, ServiceSession, CoordinationService } from './connection/service.js'
 
 /** A session with this much more than the TTL of its leases need not be heard of at every grant. */
 const SPARE_MS = 1000

@@ -25,14 +25,14 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { Administration } from './administration.js'
-import { AttemptHandler } from './attempt-handler.js'
-import { StoreContext } from './context.js'
-import type { ServiceSession, CoordinationService } from './service.js'
-import { EntryRenewer } from './entry-renewer.js'
-import { LeaseAdopter } from './lease-adopter.js'
-import { QueueWaiter } from './queue-waiter.js'
-import { ClaimWithdrawer } from './claim-withdrawer.js'
+import { Administration } from './verbs/administration.js'
+import { AttemptHandler } from './verbs/attempt-handler.js'
+import { StoreContext } from './queue/context.js'
+import type { ServiceSession, CoordinationService } from './connection/service.js'
+import { EntryRenewer } from './verbs/entry-renewer.js'
+import { LeaseAdopter } from './verbs/lease-adopter.js'
+import { QueueWaiter } from './queue/queue-waiter.js'
+import { ClaimWithdrawer } from './verbs/claim-withdrawer.js'
 
 export interface CoordinationStoreOptions {
   readonly name: string

@@ -1,9 +1,9 @@
 /** What `holdfast doctor` reports about an embedded store. */
 import { accessSync, constants } from 'node:fs'
 import { checkKeys } from '../../options/known-keys.js'
-import { chooseFolder, FILES, prepareFolder } from './directory.js'
-import { fileSystemName } from './file-systems.js'
-import { thisMachine } from './machine.js'
+import { chooseFolder, FILES, prepareFolder } from './folder/directory.js'
+import { fileSystemName } from './folder/file-systems.js'
+import { thisMachine } from './folder/machine.js'
 import { EMBEDDED_KEYS, type EmbeddedStoreOptions } from './options.js'
 import { EmbeddedStore } from './store.js'
 

@@ -4,12 +4,12 @@
  */
 import { checkKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
-import { chooseFolder } from './directory.js'
-import { thisMachine } from './machine.js'
+import { chooseFolder } from './folder/directory.js'
+import { thisMachine } from './folder/machine.js'
 import { EMBEDDED_KEYS, type EmbeddedStoreOptions } from './options.js'
 import { EmbeddedStore } from './store.js'
 
-export { defaultDirectory, SYSTEM_DIRECTORY } from './directory.js'
+export { defaultDirectory, SYSTEM_DIRECTORY } from './folder/directory.js'
 export type { EmbeddedStoreOptions } from './options.js'
 
 /**

@@ -1,6 +1,6 @@
 /** The options of a store on this machine. */
 import type { KnownKeys } from '../../options/known-keys.js'
-import type { Machine } from './machine.js'
+import type { Machine } from './folder/machine.js'
 
 /** Where the state of an embedded store is kept. */
 export interface EmbeddedStoreOptions {

@@ -1,8 +1,8 @@
 /** What `doctor` reports about an etcd cluster. */
 import { systemClock } from '../../clock/clock.js'
 import { isLockError } from '../../errors.js'
-import { Connection } from './connection.js'
-import { METHODS, readStatus } from './messages.js'
+import { Connection } from './connection/connection.js'
+import { METHODS, readStatus } from './wire/messages.js'
 import { checkOptions, type EtcdOptions } from './options.js'
 
 /** What `doctor` reports about a member of etcd. */

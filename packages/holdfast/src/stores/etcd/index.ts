@@ -5,7 +5,7 @@
  */
 import type { Store } from '../../store/contract.js'
 import { CoordinationStore } from '../coordination/store.js'
-import { Connection } from './connection.js'
+import { Connection } from './connection/connection.js'
 import { checkOptions, type EtcdOptions } from './options.js'
 import { EtcdService } from './service.js'
 

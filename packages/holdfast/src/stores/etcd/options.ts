@@ -2,7 +2,7 @@
 import { LockUsageError } from '../../errors.js'
 import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { withoutPassword } from '../coordination/address-without-password.js'
+import { withoutPassword } from '../coordination/connection/address-without-password.js'
 
 /** Where etcd is, and how a client proves who it is. */
 export interface EtcdOptions {

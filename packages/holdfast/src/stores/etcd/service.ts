@@ -1,7 +1,7 @@
 /** The queue recipe's port to etcd: every step is one transaction. */
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
-import { BusyLocks } from '../coordination/busy-locks.js'
-import type { EntryData } from '../coordination/entry.js'
+import { BusyLocks } from '../coordination/queue/busy-locks.js'
+import type { EntryData } from '../coordination/wire.js'
 import type {
   EnterResult,
   EnterSessions,
@@ -15,21 +15,21 @@ import type {
   CoordinationService,
   Waits,
   Watched,
-} from '../coordination/service.js'
-import { Batches } from './batches.js'
-import type { Connection } from './connection.js'
-import { enter } from './enter-queue.js'
-import { asLockError, isRefusal } from './failures.js'
-import { listQueues } from './list-queues.js'
-import { EntryRemovals } from './entry-removals.js'
-import { grantLease, type EtcdSession } from './leases.js'
-import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
-import { QueueReads } from './queue-reads.js'
-import { QuorumReads } from './quorum-reads.js'
-import { EntryKeys } from './entry-keys.js'
-import { OPERATIONS_A_READ, readingFrom, readOperations } from './entry-reads.js'
-import { encodeValue } from './values.js'
-import { Watches } from './watches.js'
+} from '../coordination/connection/service.js'
+import { Batches } from './connection/batches.js'
+import type { Connection } from './connection/connection.js'
+import { enter } from './queue/enter-queue.js'
+import { asLockError, isRefusal } from './errors.js'
+import { listQueues } from './queue/list-queues.js'
+import { EntryRemovals } from './queue/entry-removals.js'
+import { grantLease, type EtcdSession } from './session.js'
+import { op, txn, when, type Txn, type TxnAnswer } from './wire/messages.js'
+import { QueueReads } from './queue/queue-reads.js'
+import { QuorumReads } from './connection/quorum-reads.js'
+import { EntryKeys } from './queue/entry-keys.js'
+import { OPERATIONS_A_READ, readingFrom, readOperations } from './queue/entry-reads.js'
+import { encodeValue } from './wire/values.js'
+import { Watches } from './wake-ups.js'
 
 /** etcd takes 128 operations in a transaction by default. */
 const LOOKS_AT_ONCE = Math.floor(128 / OPERATIONS_A_READ)

@@ -1,8 +1,8 @@
 /** What `doctor` reports about a ZooKeeper ensemble. */
 import { connect as open } from 'node:net'
-import type { Server } from './connection.js'
+import type { Server } from './connection/connection.js'
 import { checkOptions, DEFAULT_TICK_MS, parseConnect, type ZooKeeperOptions } from './options.js'
-import { ZooKeeperSession } from './session.js'
+import { ZooKeeperSession } from './session/session.js'
 
 /** What `doctor` reports about one server of ZooKeeper. */
 export interface ZooKeeperServer {

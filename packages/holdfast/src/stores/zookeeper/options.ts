@@ -1,8 +1,8 @@
 /** What `zookeeperStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { withoutPassword } from '../coordination/address-without-password.js'
-import type { Server } from './connection.js'
+import { withoutPassword } from '../coordination/connection/address-without-password.js'
+import type { Server } from './connection/connection.js'
 
 /** The `tickTime` that ZooKeeper has by default, in milliseconds. */
 export const DEFAULT_TICK_MS = 2000

@@ -3,7 +3,7 @@
  */
 import { systemClock, type Clock } from '../../clock/clock.js'
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
-import { decodeEntry, type EntryData } from '../coordination/entry.js'
+import { decodeEntry, type EntryData } from '../coordination/wire.js'
 import type {
   EnterResult,
   EnterSessions,
@@ -18,20 +18,20 @@ import type {
   CoordinationService,
   Waits,
   Watched,
-} from '../coordination/service.js'
-import { BusyLocks } from '../coordination/busy-locks.js'
-import { mayGo } from '../coordination/queue-rule.js'
-import { ClaimBlocker } from './claim-blocker.js'
-import { enter } from './enter-queue.js'
-import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
-import { readEntry } from './entry-reads.js'
-import { listQueues, QueuePages } from './list-queues.js'
-import { move } from './move-entry.js'
-import { encodeNode } from './node-data.js'
+} from '../coordination/connection/service.js'
+import { BusyLocks } from '../coordination/queue/busy-locks.js'
+import { mayGo } from '../coordination/queue/queue-rule.js'
+import { ClaimBlocker } from './queue/claim-blocker.js'
+import { enter } from './queue/enter-queue.js'
+import { asLockError, CODES, hasCode, isSessionGone } from './errors.js'
+import { readEntry } from './queue/entry-reads.js'
+import { listQueues, QueuePages } from './queue/list-queues.js'
+import { move } from './queue/move-entry.js'
+import { encodeNode } from './wire/node-data.js'
 import { DEFAULT_TICK_MS, type ZooKeeperOptions } from './options.js'
-import { repeat, type ZooKeeperSession } from './session.js'
-import { isOwn, OpenSessions } from './sessions.js'
-import { removeNode, removeNowOrLater } from './tree.js'
+import { repeat, type ZooKeeperSession } from './session/session.js'
+import { isOwn, OpenSessions } from './session/sessions.js'
+import { removeNode, removeNowOrLater } from './queue/tree.js'
 import { setData } from './wire/messages.js'
 
 /**

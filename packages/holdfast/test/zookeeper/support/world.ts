@@ -12,9 +12,9 @@ import {
   type ZooKeeperEnsemble,
   type ZooKeeperOptions as EnsembleOptions,
 } from '@holdfast/servers/zookeeper'
-import { parentOf } from '../../../dist/stores/zookeeper/nodes.js'
-import { ZooKeeperSession } from '../../../dist/stores/zookeeper/session.js'
-import { childrenOf } from '../../../dist/stores/zookeeper/tree.js'
+import { parentOf } from '../../../dist/stores/zookeeper/keys.js'
+import { ZooKeeperSession } from '../../../dist/stores/zookeeper/session/session.js'
+import { childrenOf } from '../../../dist/stores/zookeeper/queue/tree.js'
 import { after } from '../../etcd/support/world.js'
 
 export {

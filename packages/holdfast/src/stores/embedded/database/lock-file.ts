@@ -1,0 +1,86 @@
+/** One database file of the folder, as one open store uses it. */
+import { existsSync } from 'node:fs'
+import type { DatabaseFile } from '../folder/directory.js'
+import type { Layout } from './layout.js'
+import type { SocketAddress } from '../peers/peer-socket.js'
+import type { Machine } from '../folder/machine.js'
+import type { Promotion, Transaction } from './transaction.js'
+import { TransactionQueue } from './transaction-queue.js'
+
+export class LockFile {
+  readonly transactions: TransactionQueue
+  readonly #path: string
+  /**
+   * The opening of the database in which this store's own row stands; 0 where it does
+   * not.
+   */
+  #registered = 0
+
+  constructor(
+    file: DatabaseFile,
+    layout: Layout,
+    machine: Machine,
+    onPromotions: (promotions: readonly Promotion[]) => void,
+  ) {
+    this.#path = file.database
+    this.transactions = new TransactionQueue(file, layout, machine, onPromotions)
+  }
+
+  /** Returns whether a process has used this file. Opening it would make it. */
+  exists(): boolean {
+    return existsSync(this.#path)
+  }
+
+  get isRegistered(): boolean {
+    return this.#registered > 0
+  }
+
+  /** Each claim writes the row again from now on, until one of them was committed. */
+  forgetRegistration(): void {
+    this.#registered = 0
+  }
+
+  /**
+   * Writes the row of a peer where it is missing. Returns what to pass to `confirmRegistration`
+   * after the commit: a transaction may be tried again.
+   */
+  register(transaction: Transaction, { id, socket, inode, pidNamespace }: SocketAddress): number {
+    const { generation } = this.transactions
+    if (this.#registered === generation) return generation
+    transaction.db
+      .prepare(
+        'INSERT OR REPLACE INTO peers (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)',
+      )
+      .run(id, socket, inode, pidNamespace)
+    return generation
+  }
+
+  /** Returns whether the row is new in this opening of the database. */
+  confirmRegistration(generation: number): boolean {
+    if (this.#registered === generation) return false
+    this.#registered = generation
+    return true
+  }
+
+  async unregister(id: string): Promise<void> {
+    if (!this.isRegistered) return
+    const remove = ({ db }: Transaction): unknown =>
+      db.prepare('DELETE FROM peers WHERE id = ?').run(id)
+    // A row that stays behind is found dead by another store.
+    await this.transactions.do({ work: remove }).catch(() => undefined)
+  }
+}
+
+/** Where peers can be reached, as the rows in this transaction's file say. */
+export function addressesOf(
+  { db }: Transaction,
+  ids: Iterable<string | undefined>,
+  ownId: string,
+): SocketAddress[] {
+  const find = db.prepare(
+    'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM peers WHERE id = ?',
+  )
+  return Array.from(ids).flatMap((id) =>
+    id === undefined || id === ownId ? [] : (find.all(id) as SocketAddress[]),
+  )
+}

@@ -1,0 +1,138 @@
+/** One transaction over the locks of a file: read at their first use, written at the end. */
+import { StoreUnavailableError } from '../../../errors.js'
+import { isIdle, type Holder, type LockState, type RuleStep } from '../../../store/lock-state.js'
+import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
+import type { Database, Statement } from './engine.js'
+import { readTokenFloor } from './forgetting.js'
+import type { LockCache } from './lock-cache.js'
+import type { Machine } from '../folder/machine.js'
+
+/**
+ * Withdrawn claims that a lock remembers. Operations of one process keep their order, so a few
+ * suffice.
+ */
+const TOMBSTONES = 4
+/** Two processes of one boot may read the clock so differently, at the very most. */
+const CLOCK_SLACK_MS = 1000
+
+/** A waiter that a transaction made a holder, and where it lives. */
+export interface Promotion {
+  readonly holder: Holder
+  readonly peerId: string
+}
+
+export interface Statements {
+  readonly begin: Statement
+  readonly commit: Statement
+  readonly rollback: Statement
+  readonly load: Statement
+  readonly save: Statement
+}
+
+export function prepare(db: Database): Statements {
+  return {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    rollback: db.prepare('ROLLBACK'),
+    load: db.prepare('SELECT state FROM locks WHERE name = ?'),
+    save: db.prepare(
+      'INSERT INTO locks (name, state, busy, touched_ms) VALUES (?, ?, ?, ?) ON CONFLICT (name) ' +
+        'DO UPDATE SET state = excluded.state, busy = excluded.busy, touched_ms = excluded.touched_ms',
+    ),
+  }
+}
+
+/** One transaction, as its operations see it. */
+export class Transaction {
+  readonly db: Database
+  readonly promotions: Promotion[] = []
+  readonly #statements: Statements
+  readonly #machine: Machine
+  readonly #locks = new Map<string, StoredLock>()
+  readonly #cache: LockCache
+  readonly #step: RuleStep
+
+  constructor(db: Database, statements: Statements, cache: LockCache, machine: Machine) {
+    this.db = db
+    this.#cache = cache
+    this.#statements = statements
+    this.#machine = machine
+    // Microseconds are enough, and short in the row.
+    const nowMs = Math.round(machine.monotonicMs() * 1000) / 1000
+    this.#step = { nowMs, tokenFloor: 0, tombstoneLimit: TOMBSTONES, promoted: [] }
+    this.#step.tokenFloor = Math.floor(machine.wallMs() * 1000)
+  }
+
+  /** Runs a step of the grant rule on a lock, and notes whom it promoted. */
+  onLock<R>(name: string, verb: (state: LockState, step: RuleStep, lock: StoredLock) => R): R {
+    const lock = this.#load(name)
+    const step = this.#step
+    try {
+      return verb(lock.state, step, lock)
+    } finally {
+      for (const holder of step.promoted.splice(0)) {
+        this.promotions.push({ holder, peerId: lock.peerIds.get(holder.id) ?? '' })
+      }
+    }
+  }
+
+  /** Writes back what was touched. */
+  write(): void {
+    const touchedMs = Math.floor(this.#machine.wallMs())
+    for (const [name, lock] of this.#locks) {
+      forgetPeers(lock)
+      const text = pack(lock)
+      this.#statements.save.run(name, text, isIdle(lock.state) ? 0 : 1, touchedMs)
+      this.#cache.keep(name, text, lock)
+    }
+  }
+
+  #unpack(name: string, text: string): StoredLock {
+    try {
+      return unpack(name, text)
+    } catch (error) {
+      throw new StoreUnavailableError(
+        'The state of this lock cannot be read: the database is damaged. Move the file away; a new one is made at once.',
+        { code: 'STORE_CONFIG', store: 'embedded', lock: name, cause: error },
+      )
+    }
+  }
+
+  #load(name: string): StoredLock {
+    let lock = this.#locks.get(name)
+    if (lock) return lock
+    const [row] = this.#statements.load.all(name) as [{ state: string }?]
+    lock = row
+      ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state))
+      : newStoredLock(name)
+    forgetFuture(lock.state, this.#step.nowMs)
+    // A row that was forgotten may have had larger tokens than the wall clock now says.
+    if (!row) lock.state.lastToken = readTokenFloor(this.db)
+    this.#locks.set(name, lock)
+    return lock
+  }
+}
+
+/**
+ * Drops what was written later than now, by the clock of an earlier boot. Where boots have a name
+ * the rows were deleted; elsewhere such a lease would last until this boot is as old as that one
+ * was.
+ */
+function forgetFuture(state: LockState, nowMs: number): void {
+  const latestMs = nowMs + CLOCK_SLACK_MS
+  for (const holder of state.holders.values()) {
+    if (holder.expiresMs - holder.ttlMs <= latestMs) continue
+    state.holders.delete(holder.id)
+    state.heldWeight -= holder.weight
+  }
+  for (const waiter of state.waiters.values())
+    if (waiter.seenMs > latestMs) state.waiters.delete(waiter.id)
+}
+
+/** Claims come and go; the peers of those that are gone are of no use. */
+function forgetPeers({ state, peerIds }: StoredLock): void {
+  if (peerIds.size <= state.holders.size + state.waiters.size) return
+  for (const id of peerIds.keys()) {
+    if (!state.holders.has(id) && !state.waiters.has(id)) peerIds.delete(id)
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * What becomes of the claims of a peer that died: they end, unless a command that was started
+ * under them may still work.
+ */
+import { existsSync } from 'node:fs'
+import { systemRandom } from '../../../clock/clock.js'
+import type { LockInfo, Owner } from '../../../store/contract.js'
+import * as rule from '../../../store/grant-rule.js'
+import type { SocketAddress } from './peer-socket.js'
+import { addressesOf, type LockFile } from '../database/lock-file.js'
+import type { LockFiles } from '../database/lock-files.js'
+import type { Machine } from '../folder/machine.js'
+import { isGroupGone } from './process-groups.js'
+import type { Peers } from './peers.js'
+
+/** How often to look whether a dead holder's command is gone, in milliseconds. */
+const RECHECK_GROUP_MS = [15, 30] as const
+
+/** How many peers are asked at a time; each takes a descriptor. */
+const PROBES = 64
+
+/** The number of locks of a dead peer that one transaction finds. */
+const SWEEP = 100
+
+export class DeadHolderCleanup {
+  readonly #machine: Machine
+  readonly #files: LockFiles
+  readonly #peers: Peers
+  readonly #interests: ReadonlyMap<string, number>
+  /** Dead peers and locks that are looked at again soon. */
+  readonly #rechecking = new Set<string>()
+  #closed = false
+
+  /** @param interests the locks that claims of ours wait for */
+  constructor(
+    machine: Machine,
+    files: LockFiles,
+    peers: Peers,
+    interests: ReadonlyMap<string, number>,
+  ) {
+    this.#machine = machine
+    this.#files = files
+    this.#peers = peers
+    this.#interests = interests
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  /**
+   * A peer died: its claims end, first on the locks that this store waits for, in each file by
+   * itself. The TTL ends what cannot be ended here. The socket goes last: as long as it is there,
+   * it proves the death to others.
+   */
+  async takeOver(address: SocketAddress): Promise<void> {
+    const ends = await Promise.allSettled(
+      this.#files.existing().map((file) => this.#takeOverIn(file, address)),
+    )
+    if (ends.every((end) => end.status === 'fulfilled' && end.value)) this.#peers.forget(address)
+  }
+
+  /** Resolves to whether the file knows the peer no more. */
+  async #takeOverIn(file: LockFile, address: SocketAddress): Promise<boolean> {
+    const locks = Array.from(this.#interests.keys()).filter((lock) => this.#files.of(lock) === file)
+    await Promise.all(locks.map((lock) => this.#end(lock, address)))
+    for (;;) {
+      const swept = await this.#sweep(file, address)
+      if (swept !== 'more') return swept === 'clean'
+    }
+  }
+
+  /**
+   * Resolves to whether the peer may be dead. Then the lock may be free: this process or another
+   * ended its claims.
+   */
+  async endIfDead(lock: string, address: SocketAddress): Promise<boolean> {
+    // A missing socket proves no death. But another store, or our own cleanup, may have cleaned up
+    // since we read the row. It ended the claims before it removed the socket, so another attempt
+    // finds the lock as it is, and harms no live holder.
+    if (!(await this.#peers.isDead(address))) return !existsSync(address.socket)
+    await this.#end(lock, address)
+    return true
+  }
+
+  /** Ends the claims of dead peers that hold one of these locks. Resolves to whether any died. */
+  async endOn(locks: readonly LockInfo[], ownId: string): Promise<boolean> {
+    const held = locks.flatMap(({ lock, holders }) => (holders.length > 0 ? [lock] : []))
+    const files = new Set(held.map((lock) => this.#files.of(lock)))
+    const peers = await Promise.all(
+      Array.from(files, (file) => {
+        const locksOfFile = held.filter((lock) => this.#files.of(lock) === file)
+        return holdersIn(file, locksOfFile, ownId)
+      }),
+    )
+    const unknown = [...new Map(peers.flat().map((address) => [address.id, address])).values()]
+    let anyDied = false
+    while (unknown.length > 0) {
+      const probed = unknown.splice(0, PROBES).map(async (address) => {
+        if (!(await this.#peers.isDead(address))) return
+        anyDied = true
+        await this.takeOver(address)
+      })
+      await Promise.all(probed)
+    }
+    return anyDied
+  }
+
+  /** Ends the claims of a dead peer on one lock. Resolves to whether there were any. */
+  #end(lock: string, address: SocketAddress): Promise<boolean> {
+    return this.#files.of(lock).transactions.do({
+      work: (transaction) =>
+        transaction.onLock(lock, (state, step, { peerIds }) => {
+          let ended = false
+          for (const claim of [...state.holders.values(), ...state.waiters.values()]) {
+            if (peerIds.get(claim.id) !== address.id) continue
+            if (this.#mayStillWork(claim.owner, address)) {
+              this.#recheck(lock, address)
+              continue
+            }
+            ended = true
+            rule.withdraw(state, { lock, id: claim.id, ttlMs: claim.ttlMs }, step)
+          }
+          return ended
+        }),
+    })
+  }
+
+  /** Whether a command that the dead holder started may be alive. */
+  #mayStillWork(owner: Owner, address: SocketAddress): boolean {
+    if (!owner.group) return false
+    return address.pidNamespace !== this.#machine.pidNamespace || !isGroupGone(owner.group)
+  }
+
+  /**
+   * Checks again until the command is gone, or no claim of this store waits. The TTL is the limit
+   * in any case. All attempts share these checks: each reads the process table of the machine.
+   */
+  #recheck(lock: string, address: SocketAddress): void {
+    const key = `${address.id} ${lock}`
+    if (this.#rechecking.has(key)) return
+    this.#rechecking.add(key)
+    const [shortestMs, longestMs] = RECHECK_GROUP_MS
+    const delayMs = shortestMs + systemRandom.next() * (longestMs - shortestMs)
+    const recheck = (): void => {
+      this.#rechecking.delete(key)
+      if (this.#closed || !this.#interests.has(lock)) return
+      this.#end(lock, address).catch(() => undefined) // the TTL ends it then
+    }
+    this.#machine.timer(delayMs, recheck, true)
+  }
+
+  /**
+   * Ends claims of a dead peer on locks that this store does not wait for. A process that promoted
+   * a waiter that had died need not wait for the lock. Without such claims it removes the peer's
+   * row from the file.
+   */
+  async #sweep(file: LockFile, address: SocketAddress): Promise<'clean' | 'more' | 'kept'> {
+    const names = await file.transactions.do({
+      work: ({ db }) => {
+        const found = db
+          .prepare('SELECT name FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT ?')
+          .all(address.id, SWEEP) as { name: string }[]
+        if (found.length === 0) db.prepare('DELETE FROM peers WHERE id = ?').run(address.id)
+        return found.map(({ name }) => name)
+      },
+    })
+    if (names.length === 0) return 'clean'
+    const ended = await Promise.all(names.map((lock) => this.#end(lock, address)))
+    return ended.includes(true) ? 'more' : 'kept'
+  }
+}
+
+/** Returns where the peers can be reached that hold these locks of a file. */
+function holdersIn(
+  file: LockFile,
+  locks: readonly string[],
+  ownId: string,
+): Promise<readonly SocketAddress[]> {
+  return file.transactions.read((transaction) => {
+    const ids = locks.flatMap((lock) =>
+      transaction.onLock(lock, ({ holders }, _, { peerIds }) =>
+        Array.from(holders.keys(), (id) => peerIds.get(id)),
+      ),
+    )
+    return addressesOf(transaction, new Set(ids), ownId)
+  })
+}

@@ -1,0 +1,152 @@
+/** What went wrong in etcd, and what that means for us. */
+import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { DEFAULT_PREFIX } from './keys.js'
+import { CERTIFICATE_ADVICE, isCertificateError } from '../../store/tls-errors.js'
+import { isUnreachable } from '../coordination/connection/is-unreachable.js'
+import {
+  CANCELLED,
+  DEADLINE_EXCEEDED,
+  FAILED_PRECONDITION,
+  GrpcFailure,
+  INTERNAL,
+  INVALID_ARGUMENT,
+  NOT_FOUND,
+  PERMISSION_DENIED,
+  RESOURCE_EXHAUSTED,
+  UNAUTHENTICATED,
+  UNAVAILABLE,
+  UNIMPLEMENTED,
+  UNKNOWN,
+} from './wire/grpc.js'
+
+function statusOf(error: unknown): GrpcFailure | undefined {
+  const cause = isLockError(error) ? error.cause : error
+  return cause instanceof GrpcFailure ? cause : undefined
+}
+
+/** Whether this member is not able to answer, and another may be. */
+export function isWorthAnotherMember(error: unknown): boolean {
+  const status = statusOf(error)
+  if (!status) return false
+  return (
+    [UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED].includes(status.code) || isLearner(status.details)
+  )
+}
+
+/** A member that only learns serves no request, however long it is asked. */
+function isLearner(details: string): boolean {
+  return details.includes('not supported for learner')
+}
+
+/** Whether the member took no connection, so that nothing was sent. */
+export function isDown(error: unknown): boolean {
+  return isUnreachable(statusOf(error)) || isCertificateError(statusOf(error))
+}
+
+/**
+ * Whether a request with a login has to be made again with a new one. A token of the JWT kind is
+ * good only for the users and roles that existed when it was made. Any change of them ends it. And
+ * where authentication was enabled just now, a request may be taken for one without a user. None of
+ * them has done anything.
+ */
+export function isAuthExpired(error: unknown): boolean {
+  const status = statusOf(error)
+  if (!status) return false
+  return status.code === UNAUTHENTICATED || isOldLogin(status.details) || hasNoUser(status.details)
+}
+
+function isOldLogin(details: string): boolean {
+  return details.includes('revision of auth store is old')
+}
+
+function hasNoUser(details: string): boolean {
+  return details.includes('user name is empty')
+}
+
+/** Whether etcd has refused a request, so that it certainly did nothing. */
+export function isRefusal(error: unknown): boolean {
+  const code = statusOf(error)?.code
+  return code !== undefined && ![UNKNOWN, INTERNAL].includes(code) && !isWorthAnotherMember(error)
+}
+
+/** Whether the request had more operations than this etcd takes at once (`--max-txn-ops`). */
+export function isTooLarge(error: unknown): boolean {
+  return statusOf(error)?.details.includes('too many operations') ?? false
+}
+
+export function isLeaseGone(error: unknown): boolean {
+  const status = statusOf(error)
+  return status?.code === NOT_FOUND && status.details.includes('lease')
+}
+
+/**
+ * Any failure as an error of Holdfast, with advice where there is some.
+ * @param hasAnswered whether etcd has answered this client: then a certificate that is not accepted
+ * any more is an outage
+ */
+export function asLockError(
+  error: unknown,
+  endpoint = 'etcd',
+  folder: string = DEFAULT_PREFIX,
+  hasAnswered = true,
+): LockError {
+  if (isLockError(error)) return error
+  const status = statusOf(error)
+  const details = status?.details ?? (error instanceof Error ? error.message : String(error))
+  const [code, advice] = isCertificateError(status)
+    ? certificateAdvice(hasAnswered)
+    : adviceOn(status?.code, details, folder)
+  return new StoreUnavailableError(`etcd at ${endpoint} failed: ${details}. ${advice}`, {
+    code,
+    store: 'etcd',
+    cause: error,
+  })
+}
+
+type Advice = readonly ['STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG', string]
+
+function certificateAdvice(hasAnswered: boolean): Advice {
+  return [
+    hasAnswered ? 'STORE_UNAVAILABLE' : 'STORE_AUTH',
+    `${CERTIFICATE_ADVICE} In etcdStore these are tls.ca and tls.serverName.`,
+  ]
+}
+
+function adviceOn(status: number | undefined, details: string, folder: string): Advice {
+  switch (status) {
+    case UNAUTHENTICATED:
+    case PERMISSION_DENIED:
+      return [
+        'STORE_AUTH',
+        `The user needs a role with read and write access to keys that begin with "${folder}".`,
+      ]
+    case INVALID_ARGUMENT:
+      if (details.includes('authentication failed'))
+        return ['STORE_AUTH', 'Look at the user and the password.']
+      if (hasNoUser(details)) {
+        return ['STORE_AUTH', 'etcd has authentication enabled: give credentials to etcdStore.']
+      }
+      if (isOldLogin(details)) {
+        return [
+          'STORE_UNAVAILABLE',
+          'Its users or roles are being changed again and again: try later.',
+        ]
+      }
+      return ['STORE_CONFIG', 'The server refused the request; it must be etcd 3.4 or later.']
+    case FAILED_PRECONDITION:
+      if (details.includes('authentication is not enabled')) {
+        return ['STORE_AUTH', 'Leave the credentials away, or enable authentication in etcd.']
+      }
+      return ['STORE_CONFIG', 'Look at the settings of the server.']
+    case RESOURCE_EXHAUSTED:
+      return [
+        'STORE_UNAVAILABLE',
+        'The database is full: compact and defragment it, then disarm the alarm (etcdctl alarm disarm).',
+      ]
+    case UNIMPLEMENTED:
+      return ['STORE_CONFIG', 'The server is no etcd 3.4 or later.']
+    case undefined:
+    default:
+      return ['STORE_UNAVAILABLE', 'Look at the servers and the network.']
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Entering a queue.
+ *
+ * Requests of one session are answered in their order, and a session sees all that was written
+ * before its own last write. So an entry and the list of its queue travel together, and the
+ * list has all that stands before the entry.
+ */
+import type { Claim } from '../../../store/contract.js'
+import { decodeEntry, encodeEntry, type EntryData } from '../../coordination/wire.js'
+import type { EnterResult } from '../../coordination/connection/service.js'
+import { mayGo } from '../../coordination/queue/queue-rule.js'
+import { asLockError, isRefusal } from '../errors.js'
+import { findEntry, positionIn } from './entry-reads.js'
+import { move } from './move-entry.js'
+import { decodeNode } from '../wire/node-data.js'
+import { childPrefix, goneName, parentOf, shapeOf } from '../keys.js'
+import { listQueue, type NamedQueue } from './queue-lists.js'
+import type { ZooKeeperSession } from '../session/session.js'
+import type { OwnEntry } from '../session/sessions.js'
+import { inLock, readNode, removeNode, removeNowOrLater } from './tree.js'
+import { create, FLAGS } from '../wire/messages.js'
+
+export interface Entrance {
+  readonly claim: Claim
+  readonly data: EntryData
+  /** For an entry that holds. */
+  readonly holder: ZooKeeperSession
+  /** For one that waits, if it is open. */
+  readonly waiter: ZooKeeperSession | undefined
+  /** Opens it. Without it the claim does not wait. */
+  readonly openWaiter: (() => Promise<ZooKeeperSession>) | undefined
+  /** Whether it will have to wait, as far as the client knows: a wrong guess costs a request. */
+  readonly isBusy: boolean
+  /** Whether an earlier request, whose answer was lost, may have made the entry. */
+  readonly inDoubt: boolean
+  /** Whether only the identity of this client may use the nodes. */
+  readonly restricted: boolean
+}
+
+interface Made {
+  readonly key: string
+  readonly number: bigint
+  readonly version: bigint
+  readonly session: ZooKeeperSession
+}
+
+export async function enter(entrance: Entrance): Promise<EnterResult> {
+  const { claim, holder, waiter, isBusy, restricted } = entrance
+  let made = entrance.inDoubt ? await findMade(entrance) : undefined
+  const session = made?.session ?? (isBusy && waiter ? waiter : holder)
+  const makeAndList = async (): Promise<[Made, NamedQueue]> => {
+    const [making, listing] = await Promise.allSettled([
+      made ? Promise.resolve(made) : make(entrance, session),
+      listQueue(session, claim.lock),
+    ])
+    if (making.status === 'rejected') throw making.reason
+    // The entry is there, also if the list failed.
+    made = making.value
+    if (listing.status === 'rejected') throw listing.reason
+    return [made, listing.value]
+  }
+  try {
+    return await stay(
+      entrance,
+      session,
+      ...(await inLock(session, claim.lock, restricted, makeAndList)),
+    )
+  } catch (error) {
+    // An earlier request may have made an entry that was not found: a withdrawal of the claim
+    // has to look for it.
+    if (entrance.inDoubt || !isRefusal(error)) throw error
+    if (made) await removeNowOrLater(session, made.key)
+    return { outcome: 'refused', error: asLockError(error, session.connect) }
+  }
+}
+
+/** Finds its place in the queue, and goes again when it may not stay. */
+async function stay(
+  entrance: Entrance,
+  session: ZooKeeperSession,
+  made: Made,
+  queue: NamedQueue,
+): Promise<EnterResult> {
+  const { claim, waiter, restricted } = entrance
+  const position = await positionIn(queue, session, made.key, claim)
+  const refusal = await refusalOf(session, claim, queue, made.key)
+  const waits = position !== undefined && !mayGo(claim, position)
+  const busy = waits && !entrance.openWaiter
+  if (refusal || busy || !position) {
+    await removeNowOrLater(session, made.key)
+    return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
+  }
+  const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
+  const entered = {
+    outcome: 'entered',
+    entry,
+    version: made.version,
+    ...position,
+    moment: 0n,
+  } as const
+  if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
+  // It has to wait, and moves without losing its place. If it has changed meanwhile, a read
+  // finds that.
+  const { data } = entrance
+  const target = await entrance.openWaiter?.()
+  if (target && (await move({ entry, data, version: made.version, session: target, restricted }))) {
+    entry.session = target
+    return { ...entered, version: 0n, onWaiterSession: true }
+  }
+  return { ...entered, onWaiterSession: false }
+}
+
+async function make(
+  { claim, data, restricted }: Entrance,
+  session: ZooKeeperSession,
+): Promise<Made> {
+  const request = create(
+    childPrefix(claim),
+    encodeEntry(data),
+    FLAGS.ephemeralSequential,
+    restricted,
+  )
+  const { path, stat } = await session.ask(request)
+  return { key: path, number: stat.czxid, version: 0n, session }
+}
+
+async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | undefined> {
+  const key = await findEntry(holder, claim)
+  const node = key === undefined ? undefined : await readNode(holder, key)
+  const decoded = node && decodeNode(node.text, node.stat.czxid)
+  if (key === undefined || !node || !decoded) return undefined
+  const session = [holder, waiter].find((one) => one?.id === node.stat.ephemeralOwner)
+  if (session) return { key, number: decoded.number, version: BigInt(node.stat.version), session }
+  // It was made on a session that is not ours any more, and would go with that one: a new entry
+  // stands on its own.
+  await removeNode(holder, key)
+  return undefined
+}
+
+/** Returns why a claim cannot stay: it was withdrawn, or the lock is of another kind. */
+async function refusalOf(
+  session: ZooKeeperSession,
+  claim: Claim,
+  queue: NamedQueue,
+  key: string,
+): Promise<EnterResult | undefined> {
+  if (queue.hasChild(goneName(claim.id))) return { outcome: 'withdrawn' }
+  const other = queue.strangerBefore(key, shapeOf(claim))
+  if (!other) return undefined
+  const node = await readNode(session, `${parentOf(claim.lock)}/${other.name}`)
+  const data = node && decodeEntry(node.text)
+  if (data) return { outcome: 'mismatch', kind: data.kind, capacity: data.capacity }
+  // That claim has left just now. The caller may try again.
+  const capacity = Number(other.shape.slice(1)) || claim.capacity
+  return { outcome: 'mismatch', kind: 'semaphore', capacity }
+}
