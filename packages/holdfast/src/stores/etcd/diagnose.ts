@@ -3,7 +3,8 @@ import { systemClock } from '../../clock/clock.js'
 import { isLockError } from '../../errors.js'
 import { Connection } from './connection/connection.js'
 import { METHODS, readStatus } from './wire/messages.js'
-import { checkOptions, type EtcdOptions } from './options.js'
+import { checkOptions } from './options.js'
+import type { EtcdOptions } from './connection/endpoints.js'
 
 /** What `doctor` reports about a member of etcd. */
 export interface EtcdMember {

@@ -6,10 +6,11 @@
 import type { Store } from '../../store/contract.js'
 import { CoordinationStore } from '../coordination/store.js'
 import { Connection } from './connection/connection.js'
-import { checkOptions, type EtcdOptions } from './options.js'
+import { checkOptions } from './options.js'
+import type { EtcdOptions } from './connection/endpoints.js'
 import { EtcdService } from './service.js'
 
-export type { EtcdOptions, EtcdTls } from './options.js'
+export type { EtcdOptions, EtcdTls } from './connection/endpoints.js'
 
 /**
  * A session is a second longer than its leases, and etcd grants none below 2 s unless its election

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseFile } from '../folder/directory.js'
 import type { Layout } from './layout.js'
-import type { SocketAddress } from '../peers/peer-socket.js'
+import type { SocketAddress } from '../folder/socket-address.js'
 import type { Machine } from '../folder/machine.js'
 import type { Promotion, Transaction } from './transaction.js'
 import { TransactionQueue } from './transaction-queue.js'

@@ -9,14 +9,7 @@
 import { statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { systemRandom } from '../../../clock/clock.js'
-
-/** Where a peer can be reached, as its row in the database says. */
-export interface SocketAddress {
-  readonly id: string
-  readonly socket: string
-  readonly inode: string
-  readonly pidNamespace: string
-}
+import type { SocketAddress } from '../folder/socket-address.js'
 
 /** The longest pause between two looks: a death in it is found as late as by a missed message. */
 const LONGEST_PAUSE_MS = 1000

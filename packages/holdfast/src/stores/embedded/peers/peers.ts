@@ -8,7 +8,8 @@
  */
 import { unlinkSync } from 'node:fs'
 import { connect } from 'node:net'
-import { isSocketOf, PeerSocket, wasInBacklog, type SocketAddress } from './peer-socket.js'
+import { isSocketOf, PeerSocket, wasInBacklog } from './peer-socket.js'
+import type { SocketAddress } from '../folder/socket-address.js'
 
 export class Peers {
   readonly #onDeath: (address: SocketAddress) => void

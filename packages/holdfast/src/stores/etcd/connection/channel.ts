@@ -8,8 +8,8 @@
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { MessageSplitter } from '../../coordination/connection/message-splitter.js'
 import { isWorthAnotherMember } from '../errors.js'
-import { DEADLINE_EXCEEDED, GrpcFailure, INTERNAL, readStatus, UNAVAILABLE } from '../wire/grpc.js'
-import { parseEndpoint, type EtcdOptions } from '../options.js'
+import { DEADLINE_EXCEEDED, GrpcFailure, INTERNAL, readStatus, UNAVAILABLE } from '../errors.js'
+import { parseEndpoint, type EtcdOptions } from './endpoints.js'
 
 /**
  * In a message of gRPC the length stands behind a byte that says whether it is compressed: ours

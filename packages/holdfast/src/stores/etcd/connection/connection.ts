@@ -7,7 +7,7 @@ import { systemClock, type Clock } from '../../../clock/clock.js'
 import { storeClosed } from '../../../store/errors.js'
 import { Channel, type CallOptions, type Stream, type StreamListener } from './channel.js'
 import { Keys } from '../keys.js'
-import type { EtcdOptions } from '../options.js'
+import type { EtcdOptions } from './endpoints.js'
 import { asLockError, isAuthExpired, isDown, isWorthAnotherMember } from '../errors.js'
 import { authRequest, METHODS, readToken } from '../wire/messages.js'
 
