@@ -102,9 +102,12 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
         await sleep(300)
         await kit.down()
         const late = two.mutex('late').acquire({ waitMs: LONG_MS })
+        // Its outcome is unknown, or it reaches the server after the restart.
+        const renewing = holder.renew().catch(() => undefined)
         await sleep(1500)
         await kit.up()
         expect((await late).held).toBe(true)
+        await renewing
         await eventually('the lease is renewed', () => holder.renew().then(() => true), {
           everyMs: 100,
         })
