@@ -6,7 +6,7 @@
  */
 import { LockUsageError } from '../errors.js'
 import { rolledBack, type TransactionalDatabase } from './database.js'
-import { isAborted } from './failures.js'
+import { isAborted } from './errors.js'
 import { makeSavepoint, releaseSavepoint } from './savepoint.js'
 
 /**

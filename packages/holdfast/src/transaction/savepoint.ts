@@ -2,7 +2,7 @@
  * A savepoint of MySQL, by which the end of a transaction is seen: it ends with the transaction
  * that it was made in.
  */
-import { isNoSavepoint, isNotPreparable, isTransactionOpen } from './failures.js'
+import { isNoSavepoint, isNotPreparable, isTransactionOpen } from './errors.js'
 
 type Query = (sql: string, values: readonly string[]) => Promise<unknown>
 

@@ -23,7 +23,7 @@ import {
   type Dialect,
   type TransactionalDatabase,
 } from './database.js'
-import { isAborted } from './failures.js'
+import { isAborted } from './errors.js'
 import { ENDED_EARLY, withoutCheck } from './open-transaction.js'
 
 /**

@@ -17,7 +17,7 @@ import {
   ROLLED_BACK,
   warnOfOpenTransaction,
 } from '../../stores/postgres/connection/transaction-status.js'
-import { codesOf } from '../failures.js'
+import { codesOf } from '../errors.js'
 import { runUntilTransactionEnds } from './run-until-transaction-ends.js'
 
 /** What `sql.begin` gives to its callback. */

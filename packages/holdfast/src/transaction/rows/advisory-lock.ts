@@ -6,7 +6,7 @@ import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkName } from '../../store/names.js'
 import type { SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
-import { isLockTimeout } from '../failures.js'
+import { isLockTimeout } from '../errors.js'
 import { oneAtATime } from './one-at-a-time.js'
 import { adviceOn, withinWait } from './within-wait.js'
 

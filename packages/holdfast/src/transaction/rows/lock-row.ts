@@ -8,7 +8,7 @@ import { checkWait } from '../../options/lock-options.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
-import { isLockTimeout, isWaitTimeout } from '../failures.js'
+import { isLockTimeout, isWaitTimeout } from '../errors.js'
 import { oneAtATime } from './one-at-a-time.js'
 import {
   CREATE_KEYS,

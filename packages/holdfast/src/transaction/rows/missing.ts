@@ -1,7 +1,7 @@
 /** Making a row before it is locked. */
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
-import { isConflict, isLockTimeout } from '../failures.js'
+import { isConflict, isLockTimeout } from '../errors.js'
 import {
   checkTransactional,
   type Dialect,

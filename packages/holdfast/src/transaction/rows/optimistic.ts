@@ -11,7 +11,7 @@ import { describe } from '../../options/describe.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import { checkWhole } from '../../options/whole-number.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
-import { isConflict } from '../failures.js'
+import { isConflict } from '../errors.js'
 import { openTransaction, type AssertOpen } from '../open-transaction.js'
 import { missingRow } from './missing.js'
 import {

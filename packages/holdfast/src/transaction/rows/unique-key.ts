@@ -7,7 +7,7 @@ import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import { describe } from '../../options/describe.js'
 import type { SqlRow, SqlSession } from '../database.js'
-import { isHidden } from '../failures.js'
+import { isHidden } from '../errors.js'
 import type { CheckedKey } from './row-key.js'
 import { uniqueIndexesOf } from './show-create.js'
 
