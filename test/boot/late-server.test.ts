@@ -31,8 +31,8 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
     })
     afterAll(() => kit.remove())
 
-    function open(): Locks {
-      const locks = createLocks(kit.open())
+    async function open(): Promise<Locks> {
+      const locks = createLocks(await kit.open())
       opened.push(locks)
       return locks
     }
@@ -41,7 +41,7 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
       'acquire rejects with the cause when its wait ends first, and tryAcquire does not wait',
       { timeout: LONG_MS },
       async () => {
-        const locks = open()
+        const locks = await open()
         const outages: string[] = []
         const stop = onLockEvent('store-unavailable', ({ lock }) => {
           if (lock === `first ${name}`) outages.push(lock)
@@ -65,7 +65,7 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
       'callers that acquire before the server is up get their locks',
       { timeout: LONG_MS },
       async () => {
-        const locks = open()
+        const locks = await open()
         const startMs = performance.now()
         const order: string[] = []
         const wait = { waitMs: LONG_MS }
@@ -96,7 +96,7 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
       'a restart: the holder keeps its lease, and callers that wait or arrive get their locks',
       { timeout: LONG_MS },
       async () => {
-        const [one, two] = [open(), open()]
+        const [one, two] = [await open(), await open()]
         const holder = await one.mutex('busy', { ttlMs: 30_000 }).acquire({ waitMs: LONG_MS })
         const waiting = two.mutex('busy').acquire({ waitMs: LONG_MS })
         await sleep(300)
@@ -122,7 +122,7 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
       { timeout: LONG_MS },
       async ({ skip }) => {
         if (!kit.cut) skip('its kit cannot end connections')
-        const [one, two] = [open(), open()]
+        const [one, two] = [await open(), await open()]
         const lock = one.mutex('cut')
         const lease = await lock.acquire({ waitMs: LONG_MS })
         const waiting = two.mutex('cut').acquire({ waitMs: LONG_MS })
@@ -139,7 +139,7 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
       'away for longer than the TTL: the lease ends by its deadline, the next token is larger',
       { timeout: LONG_MS },
       async () => {
-        const locks = open()
+        const locks = await open()
         const away = locks.mutex('away', { ttlMs: AWAY_TTL_MS })
         const lease = await away.acquire({ waitMs: LONG_MS })
         const lost = new Promise<number>((resolve) =>

@@ -1,7 +1,8 @@
 /**
  * A program over one store, which shows how long it lives.
  *
- * Its argument is JSON: `{ kind, at, scene }`. It prints a line of JSON for each step. The scenes:
+ * Its argument is JSON: `{ name, library, at, scene }`. It prints a line of JSON for each step. The
+ * scenes:
  *
  * - `pending`: waits for a lock, leads an election, and closes. Nothing else keeps the process
  *   alive but the clients of the store. Then it prints what is left.
@@ -11,10 +12,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
+import { loadModule, loadStore } from '@holdfast/stores/load'
 
-const { kind, at, scene } = JSON.parse(process.argv[2])
+const { name: storeName, library, at, scene } = JSON.parse(process.argv[2])
 const startMs = performance.now()
-const { store, end } = await openStore(kind, at)
+const { service } = await loadStore(storeName)
+const { store, ready, ...clients } = await service.open(at, { library, load: loadModule })
+const end = async () => (clients.quit ?? clients.end)()
+await ready
 const locks = createLocks(store, { ttlMs: 5000 })
 const name = `life-${process.pid}`
 
@@ -54,9 +59,9 @@ switch (scene) {
     const lease = await waitFor(locks.mutex(name, { renew: false }))
     await locks.mutex(`${name}-renewed`).acquire()
     print('held', { held: lease.held })
-    // With mysql2 this waits while one connection sleeps for waiters.
     const ended = end()
-    if (kind !== 'mysql/mysql2') await ended
+    // With mysql2 this waits while one connection sleeps for waiters.
+    if (!service.endsAfterWaits) await ended
     break
   }
   case 'client-first': {
@@ -87,8 +92,7 @@ switch (scene) {
       () => 'granted',
       (error) => error.code,
     )
-    // Redlock's nodes show no waiters.
-    while (!kind.startsWith('redlock') && !(await isWaitedFor(name))) await pause(10)
+    while (service.showsWaiters !== false && !(await isWaitedFor(name))) await pause(10)
     print('ends')
     const ended = end().then(() => print('ended'))
     print(await code)
@@ -108,65 +112,4 @@ async function isWaitedFor(lock) {
 function resources() {
   const own = new Set(['PipeWrap', 'TTYWrap', 'Pipe', 'Timeout', 'FSReqCallback', 'FSReqPromise'])
   return process.getActiveResourcesInfo().filter((resource) => !own.has(resource))
-}
-
-async function openStore(kind, at) {
-  const [type, library] = kind.split('/')
-  switch (type) {
-    case 'memory': {
-      const { memoryStore } = await import('holdfast/memory')
-      return { store: memoryStore(), end: async () => undefined }
-    }
-    case 'embedded': {
-      const { embeddedStore } = await import('holdfast/embedded')
-      return { store: embeddedStore({ directory: at }), end: async () => undefined }
-    }
-    case 'etcd': {
-      const { etcdStore } = await import('holdfast/etcd')
-      return { store: etcdStore({ endpoints: at }), end: async () => undefined }
-    }
-    case 'zookeeper': {
-      const { zookeeperStore } = await import('holdfast/zookeeper')
-      return { store: zookeeperStore({ connect: at, tickMs: 500 }), end: async () => undefined }
-    }
-    case 'redis': {
-      const { redisStore } = await import('holdfast/redis')
-      const { client, end } = await redisClient(library, at)
-      return { store: redisStore({ client }), end }
-    }
-    case 'redlock': {
-      const { redlockStore } = await import('holdfast/redlock')
-      const opened = await Promise.all(at.map((url) => redisClient(library, url)))
-      const store = redlockStore({ clients: opened.map(({ client }) => client) })
-      return { store, end: () => Promise.all(opened.map(({ end }) => end())) }
-    }
-    case 'postgres': {
-      const { postgresStore } = await import('holdfast/postgres')
-      if (library === 'postgres') {
-        const { default: postgres } = await import('postgres')
-        const pool = postgres(at, { max: 4, fetch_types: false })
-        return { store: postgresStore({ pool }), end: () => pool.end({ timeout: 1 }) }
-      }
-      const { default: pg } = await import('pg')
-      const pool = new pg.Pool({ connectionString: at, max: 4 })
-      pool.on('error', () => undefined)
-      return { store: postgresStore({ pool }), end: () => pool.end() }
-    }
-    case 'mysql': {
-      const { mysqlStore } = await import('holdfast/mysql')
-      const { createPool } = await import('mysql2/promise')
-      const pool = createPool({ uri: at, connectionLimit: 4 })
-      return { store: mysqlStore({ pool }), end: () => pool.end() }
-    }
-    default:
-      throw new Error(`There is no store ${kind}.`)
-  }
-}
-
-/** A client, and how its program ends it in order. */
-async function redisClient(library, at) {
-  const { openAny } = await import('@holdfast/servers/redis-clients')
-  const { client, ready } = openAny(library, at)
-  await ready
-  return { client, end: async () => void (await (client.quit?.() ?? client.close())) }
 }

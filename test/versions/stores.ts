@@ -1,12 +1,5 @@
 /** The stores in which old and new processes meet, with the places where both find them. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startEtcd } from '@holdfast/servers/etcd'
-import { startMysql } from '@holdfast/servers/mysql'
-import { startPostgres } from '@holdfast/servers/postgres'
-import { startRedis } from '@holdfast/servers/redis'
-import { startZooKeeper, TICK_MS } from '@holdfast/servers/zookeeper'
+import { STORES as ALL, waysTo } from '@holdfast/stores'
 import type { LockRequest } from './process.js'
 
 export interface Service {
@@ -23,72 +16,17 @@ export interface StoreBeside {
   start(): Promise<Service>
 }
 
-const ALL = ['mutex', 'reader', 'writer', 'semaphore'] as const
-
-const usual = { kinds: ALL, ttlMs: 1500 } as const
-
-export const STORES: readonly StoreBeside[] = [
-  {
-    ...usual,
-    name: 'embedded',
+export const STORES: readonly StoreBeside[] = ALL.flatMap((store) => {
+  const { name, besidePreviousMs: ttlMs, service, torture } = store
+  if (ttlMs === undefined) return []
+  return waysTo(store, 'daily').map(({ title, library = '' }) => ({
+    name: title,
+    kinds: ['mutex', 'reader', 'writer', ...(torture.counts ? (['semaphore'] as const) : [])],
+    ttlMs,
     async start() {
-      const folder = await mkdtemp(join(tmpdir(), 'holdfast-versions-'))
-      return {
-        args: ['embedded', folder],
-        stop: () => rm(folder, { recursive: true, force: true }),
-      }
+      // The first process makes the tables of a database, in the one or the other version.
+      const { at, remove } = await service.start({ empty: true })
+      return { args: [name, library, ...at], stop: remove }
     },
-  },
-  ...(['ioredis6', 'redis6'] as const).map((library): StoreBeside => ({
-    ...usual,
-    name: `redis through ${library}`,
-    async start() {
-      const server = await startRedis()
-      return { args: ['redis', library, server.url], stop: () => server.stop() }
-    },
-  })),
-  {
-    ...usual,
-    name: 'redlock',
-    kinds: ['mutex', 'reader', 'writer'],
-    async start() {
-      const servers = await Promise.all([1, 2, 3].map(() => startRedis()))
-      const stop = (): Promise<unknown> => Promise.all(servers.map((server) => server.stop()))
-      return { args: ['redlock', ...servers.map(({ url }) => url)], stop }
-    },
-  },
-  {
-    ...usual,
-    name: 'zookeeper',
-    async start() {
-      const ensemble = await startZooKeeper({ servers: 1 })
-      return { args: ['zookeeper', ensemble.connect, String(TICK_MS)], stop: () => ensemble.stop() }
-    },
-  },
-  {
-    ...usual,
-    name: 'etcd',
-    // It counts in whole seconds.
-    ttlMs: 2000,
-    async start() {
-      const cluster = await startEtcd()
-      return { args: ['etcd', ...cluster.endpoints], stop: () => cluster.stop() }
-    },
-  },
-  {
-    ...usual,
-    name: 'postgres',
-    async start() {
-      const server = await startPostgres()
-      return { args: ['postgres', server.url, 'migrate'], stop: () => server.remove() }
-    },
-  },
-  {
-    ...usual,
-    name: 'mysql',
-    async start() {
-      const server = await startMysql()
-      return { args: ['mysql', server.url, 'migrate'], stop: () => server.remove() }
-    },
-  },
-]
+  }))
+})

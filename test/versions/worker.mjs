@@ -4,7 +4,7 @@
  */
 import { openSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { openClient } from '@holdfast/servers/redis-clients'
+import { loadStore } from '@holdfast/stores/load'
 import { createLocks, isLockError, systemClock, systemRandom } from 'holdfast'
 
 // The previous version has the suite inside the library.
@@ -12,70 +12,31 @@ const { contend, formatEvent, Recorder } = await import('holdfast/conformance').
   () => import('@holdfast/conformance'),
 )
 
-/** @type {Record<string, (...places: string[]) => unknown>} */
-const STORES = {
-  async embedded(directory) {
-    const { embeddedStore } = await import('holdfast/embedded')
-    return embeddedStore({ directory })
-  },
-  async redis(library, url) {
-    const { redisStore } = await import('holdfast/redis')
-    return redisStore({ client: openClient(/** @type {never} */ (library), url).client })
-  },
-  async redlock(...urls) {
-    const { redlockStore } = await import('holdfast/redlock')
-    const clients = urls.map(
-      (url, index) => openClient(index % 2 ? 'redis6' : 'ioredis6', url).client,
-    )
-    return redlockStore({ clients })
-  },
-  async zookeeper(connect, tickMs) {
-    const { zookeeperStore } = await import('holdfast/zookeeper')
-    return zookeeperStore({ connect, tickMs: Number(tickMs) })
-  },
-  async etcd(...endpoints) {
-    const { etcdStore } = await import('holdfast/etcd')
-    return etcdStore({ endpoints })
-  },
-  async postgres(url, migrate) {
-    const { postgresStore } = await import('holdfast/postgres')
-    const { Pool } = await import('pg')
-    const pool = new Pool({ connectionString: url, max: 4 })
-    return postgresStore({ pool, autoMigrate: migrate === 'migrate' })
-  },
-  async mysql(uri, migrate) {
-    const { mysqlStore } = await import('holdfast/mysql')
-    const { createPool } = await import('mysql2/promise')
-    return mysqlStore({
-      pool: createPool({ uri, connectionLimit: 4 }),
-      autoMigrate: migrate === 'migrate',
-    })
-  },
-}
-
-const [kind = '', ...places] = process.argv.slice(2)
+const [name = '', library, ...at] = process.argv.slice(2)
+const { service } = await loadStore(name)
+// From here, since the folder of the descriptors has this version of the library.
+const load = (/** @type {string} */ store) => import(`holdfast/${store}`)
+const opened = await service.open(at, { library, load, migrate: true })
+const locks = createLocks(opened.store)
 const stop = new AbortController()
 /** @type {Map<string, import('holdfast').Lease>} */
 const leases = new Map()
 /** @type {Promise<unknown>} */
 let contention = Promise.resolve()
-/** @type {import('holdfast').Locks | undefined} */
-let locks
 
 /** @param {{ kind: string, name: string, ttlMs: number, fairness?: 'fifo' }} lock */
-async function lockOf({ kind: of, name, ttlMs, fairness }) {
-  locks ??= createLocks(/** @type {never} */ (await STORES[kind]?.(...places)))
+function lockOf({ kind, name, ttlMs, fairness }) {
   const options = { ttlMs, ...(fairness ? { fairness } : {}) }
-  if (of === 'reader') return locks.readWriteLock(name, options).read
-  if (of === 'writer') return locks.readWriteLock(name, options).write
-  if (of === 'semaphore') return locks.semaphore(name, { ...options, permits: 2 })
+  if (kind === 'reader') return locks.readWriteLock(name, options).read
+  if (kind === 'writer') return locks.readWriteLock(name, options).write
+  if (kind === 'semaphore') return locks.semaphore(name, { ...options, permits: 2 })
   return locks.mutex(name, options)
 }
 
 /** @type {Record<string, (request: any) => Promise<object>>} */
 const COMMANDS = {
   async acquire({ as, lock, waitMs }) {
-    const lease = await (await lockOf(lock)).acquire({ waitMs })
+    const lease = await lockOf(lock).acquire({ waitMs })
     leases.set(as, lease)
     return { held: true, token: lease.token === undefined ? undefined : String(lease.token) }
   },
@@ -100,7 +61,7 @@ const COMMANDS = {
           goesOn,
           signal: stop.signal,
         }
-        return contend({ lock: await lockOf(lock), weight, capacity, ...options })
+        return contend({ lock: lockOf(lock), weight, capacity, ...options })
       },
     )
     contention = Promise.all(actors)
@@ -110,7 +71,7 @@ const COMMANDS = {
   async stop() {
     stop.abort()
     const outcome = await contention.then(() => ({}), failed)
-    await locks?.close({ graceMs: 0 })
+    await locks.close({ graceMs: 0 })
     return outcome
   },
 }

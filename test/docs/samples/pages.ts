@@ -1,12 +1,15 @@
 /** The pages with samples, and how the programs on them run. */
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { STORES } from '@holdfast/stores'
+import type { StoreDescriptor } from '@holdfast/stores/descriptor'
 import { blocksOf, ROOT } from './blocks.js'
-import type { ServerName } from './servers.js'
 
 export interface Page {
   readonly path: string
-  /** What its program connects to. Without these servers it is compiled, and does not run. */
-  readonly servers?: readonly ServerName[]
+  /** The stores whose servers its program needs. Without them it is compiled, and does not run. */
+  readonly servers?: readonly string[]
   /** The URL of the store behind the `locks` that the samples of the page take for granted. */
   readonly locks?: 'embedded:' | 'postgres:'
   /** Each sample is a program of its own, where others are one program together. */
@@ -31,14 +34,7 @@ export const PAGES: readonly Page[] = [
   { path: 'docs/guide.md', locks: 'embedded:' },
   { path: 'docs/processes.md', locks: 'embedded:', end: RECEIVE_SIGTERM },
   { path: 'docs/transactions.md', servers: ['postgres', 'redis'], locks: 'postgres:' },
-  { path: 'docs/stores/memory.md', end: TAKE_ONE_LOCK },
-  { path: 'docs/stores/embedded.md', end: TAKE_ONE_LOCK },
-  { path: 'docs/stores/redis.md', servers: ['redis'], end: TAKE_ONE_LOCK },
-  { path: 'docs/stores/redlock.md', servers: ['redlock'], end: TAKE_ONE_LOCK },
-  { path: 'docs/stores/postgres.md', servers: ['postgres'], end: TAKE_ONE_LOCK },
-  { path: 'docs/stores/mysql.md', servers: ['mysql'], end: TAKE_ONE_LOCK },
-  { path: 'docs/stores/etcd.md', servers: ['etcd'], end: TAKE_ONE_LOCK },
-  { path: 'docs/stores/zookeeper.md', servers: ['zookeeper'], end: TAKE_ONE_LOCK },
+  ...STORES.flatMap(pageOf),
   {
     path: 'docs/stores/README.md',
     runsElsewhere: 'it is the whole suite, which test/conformance runs for each store',
@@ -52,6 +48,13 @@ export const PAGES: readonly Page[] = [
   { path: 'docs/internals/history.md' },
   { path: 'packages/holdfast/src/locks/create.ts', locks: 'embedded:' },
 ]
+
+/** Deployments of a store are on the page of that store. */
+function pageOf({ name, samples }: StoreDescriptor): Page[] {
+  const path = `docs/stores/${name}.md`
+  if (!existsSync(join(ROOT, path))) return []
+  return [{ path, ...(samples ? { servers: [name] } : {}), end: TAKE_ONE_LOCK }]
+}
 
 /** Pages whose samples are those of another page, or come from a program. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {

@@ -13,6 +13,11 @@ export interface Connection {
   readonly routes?: Readonly<Record<string, { readonly host: string; readonly port: number }>>
 }
 
+/** Returns the port of an address, which is a URL or `host:port`. */
+export function portOf(address = ''): number {
+  return Number(/:(\d+)\/?$/.exec(address)?.[1])
+}
+
 /** Returns the addresses of the servers, with commas between. */
 export function hostsOf({ ports }: Pick<Connection, 'ports'>): string {
   return ports.map((port) => `127.0.0.1:${port}`).join()

@@ -12,13 +12,78 @@ export interface StoreDescriptor {
   readonly title: string
   /** Where the store stands in lists: the smallest number comes first. */
   readonly order: number
+  readonly service: StoreService
+  /**
+   * The TTL of leases where processes of the previous version meet those of this one. Absent: the
+   * store has no part in that.
+   */
+  readonly besidePreviousMs?: number
+  /** Where the programs of the pages find the service. Absent: there are none. */
+  readonly samples?: (at: readonly string[]) => SamplePlaces
   readonly torture: TorturedStore
+}
+
+/** What leads a program of a page to the service of a test. */
+export interface SamplePlaces {
+  /** Where each `host:port` of the page leads; a port without a host stands for all hosts. */
+  readonly ports?: Readonly<Record<string, number>>
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** How tests start the service of a store, and how programs use the store there. */
+export interface StoreService {
+  /** The client libraries of the store; none where it has a client of its own. */
+  readonly libraries: Libraries
+  readonly start: (options?: ServiceOptions) => Promise<RunningService>
+  /** Opens the store with a client of its own, and does not wait for a connection. */
+  readonly open: (at: readonly string[], options: OpenOptions) => Promise<OpenStore>
+  /** The store shows who waits. Default: it does. */
+  readonly showsWaiters?: false
+  /** Ending the clients takes as long as one of them waits for a grant. Default: it does not. */
+  readonly endsAfterWaits?: true
+}
+
+export interface Libraries {
+  /** What every run of the tests uses. */
+  readonly daily: readonly string[]
+  /** What the full plan uses as well. */
+  readonly others?: readonly string[]
+}
+
+export interface ServiceOptions {
+  /** Leaves a database without the tables of the store. */
+  readonly empty?: boolean
+}
+
+/** A service that keeps its data while it is down. */
+export interface RunningService {
+  /** Where programs find it: what `open` takes. */
+  readonly at: readonly string[]
+  /** Kills it. */
+  readonly down: () => Promise<unknown>
+  readonly up: () => Promise<unknown>
+  /** Ends it and removes its files. */
+  readonly remove: () => Promise<unknown>
+  /** Ends the connections of all clients, while the server stays up. */
+  readonly cut?: () => Promise<unknown>
+}
+
+export interface OpenOptions {
+  /** One of the client libraries of the store, or undefined where there is none. */
+  readonly library: string | undefined
+  readonly load: LoadModule
+  /** Lets the store make its own tables. */
+  readonly migrate?: boolean
 }
 
 export interface OpenStore {
   readonly store: Store
-  /** Closes the clients that the store was given. The store leaves them open. */
+  /** Resolves when the clients are connected, where that can be known. */
+  readonly ready?: Promise<unknown>
+  /** Closes the clients that the store was given, at once. The store leaves them open. */
   readonly end: () => Promise<unknown> | void
+  /** Closes the clients as a program does that has done its work. Default: `end`. */
+  readonly quit?: () => Promise<unknown>
 }
 
 /**

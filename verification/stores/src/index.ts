@@ -16,6 +16,24 @@ export const STORES: readonly StoreDescriptor[] = (await Promise.all(names.map(l
 
 export const STORE_NAMES: readonly string[] = STORES.map(({ name }) => name)
 
+/** A store, and one of the ways in which programs open it. */
+export interface Way {
+  readonly title: string
+  readonly store: StoreDescriptor
+  readonly library: string | undefined
+}
+
+/** Returns the ways through each client library, or the one without. */
+export function waysTo(store: StoreDescriptor, plan: 'daily' | 'full'): Way[] {
+  const { daily, others = [] } = store.service.libraries
+  if (daily.length === 0) return [{ title: store.name, store, library: undefined }]
+  return [...daily, ...(plan === 'full' ? others : [])].map((library) => ({
+    title: `${store.name} through ${library}`,
+    store,
+    library,
+  }))
+}
+
 /** @throws Error when there is no such store. */
 export function storeOf(name: string): StoreDescriptor {
   const store = STORES.find((one) => one.name === name)

@@ -1,5 +1,5 @@
-/** Loads the descriptor of one store alone, as a process does that uses one. */
-import type { StoreDescriptor } from './descriptor.js'
+/** Loads one store alone, as a process does that uses one. */
+import type { LoadModule, StoreDescriptor } from './descriptor.js'
 
 /** @throws Error when the module and its descriptor have different names. */
 export async function loadStore(name: string): Promise<StoreDescriptor> {
@@ -7,3 +7,7 @@ export async function loadStore(name: string): Promise<StoreDescriptor> {
   if (store.name === name) return store
   throw new Error(`The descriptor in kinds/${name} has the name ${store.name}.`)
 }
+
+/** Loads a store's module of the library of this repository. */
+export const loadModule: LoadModule = async <Module>(name: string) =>
+  (await import(`holdfast/${name}`)) as Module

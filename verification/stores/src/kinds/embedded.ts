@@ -4,6 +4,7 @@ import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { fillDisk } from '../faults/disk.js'
 import { everywhere, SERVERLESS } from '../faults/promises.js'
 import type { Target } from '../faults/target.js'
+import { withoutServer } from '../service.js'
 
 const DISK_MB = 8
 
@@ -11,6 +12,18 @@ export const store: StoreDescriptor = {
   name: 'embedded',
   title: 'Embedded (SQLite)',
   order: 20,
+  service: {
+    libraries: { daily: [] },
+    async start() {
+      const folder = makeFolder('embedded')
+      return withoutServer([folder], () => removeFolder(folder))
+    },
+    async open([directory = ''], { load }) {
+      const { embeddedStore } = await load<typeof import('holdfast/embedded')>('embedded')
+      return { store: embeddedStore({ directory }), end: () => undefined }
+    },
+  },
+  besidePreviousMs: 1500,
   torture: {
     ...USUAL,
     servers: 0,

@@ -8,7 +8,8 @@ import { USUAL, type StoreDescriptor, type TargetOptions } from '../descriptor.j
 import { needNetwork } from '../faults/catalogue.js'
 import { absent, everywhere, without } from '../faults/promises.js'
 import type { Action, Target } from '../faults/target.js'
-import { hostsOf } from '../connection.js'
+import { hostsOf, portOf } from '../connection.js'
+import { ofMembers } from '../service.js'
 
 const MEMBERS = 3
 /** A leader and one that follows it can stall, and a majority is left. */
@@ -29,6 +30,20 @@ export const store: StoreDescriptor = {
   name: 'etcd',
   title: 'etcd, three members',
   order: 90,
+  service: {
+    libraries: { daily: [] },
+    async start() {
+      const cluster = await startEtcd()
+      return ofMembers(cluster.endpoints, cluster.members, () => cluster.stop())
+    },
+    async open(endpoints, { load }) {
+      const { etcdStore } = await load<typeof import('holdfast/etcd')>('etcd')
+      return { store: etcdStore({ endpoints }), end: () => undefined }
+    },
+  },
+  // It counts in whole seconds.
+  besidePreviousMs: 2000,
+  samples: ([endpoint]) => ({ ports: { '2379': portOf(endpoint) } }),
   torture: {
     ...USUAL,
     // After an election etcd gives every lease its whole TTL again, and looks for those that ended

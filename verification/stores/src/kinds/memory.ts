@@ -1,5 +1,6 @@
 /** The memory of one process. */
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
+import { withoutServer } from '../service.js'
 import { absent, everywhere, SERVERLESS } from '../faults/promises.js'
 
 const DIES = absent('the locks die with the process that has them')
@@ -8,6 +9,14 @@ export const store: StoreDescriptor = {
   name: 'memory',
   title: 'Memory',
   order: 10,
+  service: {
+    libraries: { daily: [] },
+    start: async () => withoutServer([], () => undefined),
+    async open(_at, { load }) {
+      const { memoryStore } = await load<typeof import('holdfast/memory')>('memory')
+      return { store: memoryStore(), end: () => undefined }
+    },
+  },
   torture: {
     ...USUAL,
     clients: 1,

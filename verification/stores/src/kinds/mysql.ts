@@ -6,6 +6,7 @@ import { needsClock, ServerClock } from '../faults/clock.js'
 import { everywhere } from '../faults/promises.js'
 import { nodeOf, type Action, type Target } from '../faults/target.js'
 import { hostsOf } from '../connection.js'
+import { ofMembers } from '../service.js'
 import { leaveTransactions } from '../sql/careless.js'
 import { SQL } from '../sql/promises.js'
 import { clockSteps, RECONNECT_MS } from '../sql/step-clock.js'
@@ -14,6 +15,37 @@ export const store: StoreDescriptor = {
   name: 'mysql',
   title: 'MySQL (MariaDB)',
   order: 80,
+  service: {
+    libraries: { daily: ['mysql2'] },
+    async start({ empty = false } = {}) {
+      const server = await startMysql({ durable: true })
+      const { mysqlSchema } = await import('holdfast/mysql')
+      if (!empty) server.sql(mysqlSchema())
+      return {
+        ...ofMembers([server.url], [server.service], () => server.remove()),
+        async cut() {
+          const ids = await server.ask(
+            `select id from information_schema.processlist where db = 'app' and id <> connection_id()`,
+          )
+          // Some may have ended by themselves.
+          await Promise.allSettled(ids.split('\n').map((id) => server.ask(`kill ${id}`)))
+        },
+      }
+    },
+    async open([uri = ''], { load, migrate = false }) {
+      const { mysqlStore } = await load<typeof import('holdfast/mysql')>('mysql')
+      const { createPool } = await import('mysql2/promise')
+      const pool = createPool({ uri, connectionLimit: 4 })
+      return {
+        store: mysqlStore({ pool, autoMigrate: migrate }),
+        // The end of a pool rejects with the error of a connection that was just being opened.
+        end: () => pool.end().catch(ignoreRefusal),
+      }
+    },
+    endsAfterWaits: true,
+  },
+  besidePreviousMs: 1500,
+  samples: ([url = '']) => ({ env: { DATABASE_URL: url } }),
   torture: {
     ...USUAL,
     ttlMs: 2000,
@@ -80,4 +112,8 @@ function movesOf(server: MysqlServer): Action {
     await server.ask('set global read_only = 1')
     return async () => void (await server.ask(`grant ${right} to app@'%'`))
   }
+}
+
+function ignoreRefusal(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ECONNREFUSED') throw error
 }

@@ -2,11 +2,18 @@
 import { startPostgres, type PostgresServer } from '@holdfast/servers/postgres'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
-import { USUAL, type LoadModule, type OpenStore, type StoreDescriptor } from '../descriptor.js'
+import {
+  USUAL,
+  type LoadModule,
+  type OpenOptions,
+  type OpenStore,
+  type StoreDescriptor,
+} from '../descriptor.js'
 import { needsClock, ServerClock } from '../faults/clock.js'
 import { everywhere } from '../faults/promises.js'
 import { nodeOf, type Action, type Target } from '../faults/target.js'
 import { hostsOf, type Connection } from '../connection.js'
+import { ofMembers } from '../service.js'
 import { borrowInTurn, leaveTransactions } from '../sql/careless.js'
 import { SQL } from '../sql/promises.js'
 import { clockSteps, RECONNECT_MS } from '../sql/step-clock.js'
@@ -15,6 +22,24 @@ export const store: StoreDescriptor = {
   name: 'postgres',
   title: 'PostgreSQL',
   order: 70,
+  service: {
+    libraries: { daily: ['pg'], others: ['postgres'] },
+    async start({ empty = false } = {}) {
+      const server = await startPostgres()
+      const { postgresSchema } = await import('holdfast/postgres')
+      if (!empty) server.psql(postgresSchema())
+      return {
+        ...ofMembers([server.url], [server.service], () => server.remove()),
+        cut: () =>
+          server.ask(
+            'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+          ),
+      }
+    },
+    open: openPostgres,
+  },
+  besidePreviousMs: 1500,
+  samples: ([url = '']) => ({ env: { DATABASE_URL: url } }),
   torture: {
     ...USUAL,
     ttlMs: 2000,
@@ -29,6 +54,26 @@ export const store: StoreDescriptor = {
 
 function urlOf(connection: Connection): string {
   return `postgres://postgres@${hostsOf(connection)}/postgres`
+}
+
+async function openPostgres(
+  [url = '']: readonly string[],
+  { library, load, migrate = false }: OpenOptions,
+): Promise<OpenStore> {
+  const { postgresStore } = await load<typeof import('holdfast/postgres')>('postgres')
+  const max = 4
+  if (library === 'pg') {
+    const { Pool } = (await import('pg')).default
+    const pool = new Pool({ connectionString: url, max })
+    // A server that is killed breaks idle connections. The pool makes new ones.
+    pool.on('error', () => undefined)
+    return { store: postgresStore({ pool, autoMigrate: migrate }), end: () => pool.end() }
+  }
+  const { default: postgres } = await import('postgres')
+  const quiet = { onnotice: () => undefined, backoff: () => 0.1, fetch_types: false }
+  const pool = postgres(url, { max, ...quiet })
+  const end = (): Promise<void> => pool.end({ timeout: 1 })
+  return { store: postgresStore({ pool, autoMigrate: migrate }), end }
 }
 
 /** With its commits on the disk. */

@@ -1,15 +1,32 @@
 /** A Redis primary with a replica, watched by Sentinels. */
-import { SENTINEL_NAME } from '@holdfast/servers/redis-sentinel'
+import { SENTINEL_NAME, startSentinels } from '@holdfast/servers/redis-sentinel'
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { everywhere } from '../faults/promises.js'
 import { libraryInTurn, REDIS_NEEDS } from '../redis/clients.js'
 import { REPLICATED } from '../redis/promises.js'
 import { mapped, sentinelTarget } from '../redis/replicated.js'
+import { openRedis } from '../redis/service.js'
 
 export const store: StoreDescriptor = {
   name: 'redis-sentinel',
   title: 'Redis with Sentinels',
   order: 40,
+  service: {
+    libraries: { daily: ['ioredis6'], others: ['redis6', 'ioredis5'] },
+    async start() {
+      const group = await startSentinels({ appendOnly: true })
+      return {
+        at: [`sentinel:${group.name}:${group.sentinelPorts.join(',')}`],
+        async down() {
+          await Promise.all(group.sentinels.map((sentinel) => sentinel.crash()))
+          await Promise.all(group.servers.map((server) => server.kill()))
+        },
+        up: () => group.start(),
+        remove: () => group.stop(),
+      }
+    },
+    open: openRedis,
+  },
   torture: {
     ...USUAL,
     // Leases that outlast a failover, and clients that have to find the new primary.

@@ -1,15 +1,32 @@
 /** One Redis server. */
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { everywhere } from '../faults/promises.js'
-import { hostsOf } from '../connection.js'
+import { hostsOf, portOf } from '../connection.js'
 import { libraryInTurn, REDIS_NEEDS, redisUrl } from '../redis/clients.js'
 import { REDIS } from '../redis/promises.js'
 import { serversApart } from '../redis/servers-apart.js'
+import { openRedis, serviceOf, startServers } from '../redis/service.js'
 
 export const store: StoreDescriptor = {
   name: 'redis',
   title: 'Redis',
   order: 30,
+  service: {
+    libraries: { daily: ['ioredis6', 'redis6'], others: ['ioredis5'] },
+    async start() {
+      const servers = await startServers(1)
+      return {
+        ...serviceOf(servers),
+        async cut() {
+          for (const type of ['normal', 'pubsub'])
+            await servers[0]?.command('CLIENT', 'KILL', 'TYPE', type)
+        },
+      }
+    },
+    open: openRedis,
+  },
+  besidePreviousMs: 1500,
+  samples: ([url]) => ({ ports: { '6379': portOf(url) } }),
   torture: {
     ...USUAL,
     promises: everywhere(REDIS),

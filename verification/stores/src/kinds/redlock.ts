@@ -1,12 +1,17 @@
 /** Redlock over five Redis servers that know nothing of each other. */
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { absent, everywhere, without } from '../faults/promises.js'
-import { hostsOf } from '../connection.js'
-import { libraryInTurn, REDIS_NEEDS, redisUrl } from '../redis/clients.js'
+import { hostsOf, portOf } from '../connection.js'
+import { libraryInTurn, REDIS_NEEDS, redisUrl, type Library } from '../redis/clients.js'
 import { REDIS } from '../redis/promises.js'
 import { serversApart } from '../redis/servers-apart.js'
+import { openClientOf, serviceOf, startServers } from '../redis/service.js'
 
 const SERVERS = 5
+/** Clients of several libraries, in turn. */
+const MIXED = 'mixed'
+/** As many as can lose one. */
+const FEWEST_SERVERS = 3
 
 const FORGOTTEN_VOTE = without(
   ['exclusion', 'tokens', 'counter'],
@@ -17,6 +22,34 @@ export const store: StoreDescriptor = {
   name: 'redlock',
   title: 'Redlock on five servers',
   order: 60,
+  service: {
+    libraries: { daily: [MIXED], others: ['ioredis6', 'redis6'] },
+    start: async () => serviceOf(await startServers(FEWEST_SERVERS)),
+    async open(urls, { library, load }) {
+      const { redlockStore } = await load<typeof import('holdfast/redlock')>('redlock')
+      const opened = await Promise.all(urls.map((url, node) => openNode(library, url, node)))
+      const each = (work: (one: (typeof opened)[number]) => unknown): Promise<unknown> =>
+        Promise.all(opened.map(work))
+      return {
+        store: redlockStore({ clients: opened.map(({ client }) => client) }),
+        ready: each(({ ready }) => ready),
+        end: () => each(({ end }) => end()),
+        quit: () => each(({ quit }) => quit()),
+      }
+    },
+    showsWaiters: false,
+  },
+  besidePreviousMs: 1500,
+  samples: (urls) => {
+    const ports = urls.map(portOf)
+    const at = (names: readonly string[]): [string, number][] =>
+      names.map((name, index) => [name, ports[index] ?? 0])
+    const places = [
+      ...at(['6379', '6380', '6381']),
+      ...at(['redis-a:6379', 'redis-b:6379', 'redis-c:6379']),
+    ]
+    return { ports: Object.fromEntries(places) }
+  },
   torture: {
     ...USUAL,
     servers: SERVERS,
@@ -50,4 +83,12 @@ export const store: StoreDescriptor = {
     },
     url: (connection) => `redlock://${hostsOf(connection)}`,
   },
+}
+
+async function openNode(
+  library: string | undefined,
+  url: string,
+  node: number,
+): ReturnType<typeof openClientOf> {
+  return openClientOf(library === MIXED ? await libraryInTurn(node) : (library as Library), url)
 }

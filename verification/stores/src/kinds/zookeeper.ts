@@ -3,11 +3,12 @@ import { HOMES } from '@holdfast/servers/network'
 import { startZooKeeper, TICK_MS } from '@holdfast/servers/zookeeper'
 import { membersTarget } from '../consensus/members.js'
 import { CONSENSUS } from '../consensus/promises.js'
-import { USUAL, type StoreDescriptor } from '../descriptor.js'
+import { USUAL, type OpenOptions, type OpenStore, type StoreDescriptor } from '../descriptor.js'
 import { needNetwork } from '../faults/catalogue.js'
 import { absent, everywhere } from '../faults/promises.js'
 import type { Target } from '../faults/target.js'
-import { hostsOf } from '../connection.js'
+import { hostsOf, portOf } from '../connection.js'
+import { ofMembers } from '../service.js'
 import { spotLateRenewals } from './zookeeper/late-renewals.js'
 
 const SERVERS = 3
@@ -20,6 +21,16 @@ export const store: StoreDescriptor = {
   name: 'zookeeper',
   title: 'ZooKeeper, three servers',
   order: 100,
+  service: {
+    libraries: { daily: [] },
+    async start() {
+      const ensemble = await startZooKeeper()
+      return ofMembers(ensemble.connect.split(','), ensemble.members, () => ensemble.stop())
+    },
+    open: openZooKeeper,
+  },
+  besidePreviousMs: 1500,
+  samples: ([server]) => ({ ports: { '2181': portOf(server) } }),
   torture: {
     ...USUAL,
     // A dead waiter's entry stays for its session; the C client pauses for a third of it when all
@@ -40,13 +51,18 @@ export const store: StoreDescriptor = {
       ['/usr/share/java/zookeeper.jar', 'zookeeper'],
     ],
     start: ({ kinds }) => zookeeperTarget(needNetwork(kinds)),
-    async open(connection, _index, load) {
-      const { zookeeperStore } = await load<typeof import('holdfast/zookeeper')>('zookeeper')
-      const connect = hostsOf(connection)
-      return { store: zookeeperStore({ connect, tickMs: TICK_MS }), end: () => undefined }
-    },
+    open: (connection, _index, load) => openZooKeeper(hostsOf(connection).split(','), { load }),
     url: (connection) => `zk://${hostsOf(connection)}?tickMs=${TICK_MS}`,
   },
+}
+
+async function openZooKeeper(
+  servers: readonly string[],
+  { load }: Pick<OpenOptions, 'load'>,
+): Promise<OpenStore> {
+  const { zookeeperStore } = await load<typeof import('holdfast/zookeeper')>('zookeeper')
+  const connect = servers.join()
+  return { store: zookeeperStore({ connect, tickMs: TICK_MS }), end: () => undefined }
 }
 
 /** @param apart in a network where the way between members can be cut */
