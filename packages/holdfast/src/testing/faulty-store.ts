@@ -64,8 +64,11 @@ export interface Fate {
   readonly holdReply?: PromiseLike<unknown>
   /** The request arrives again this long after the first time. The second answer is dropped. */
   readonly againAfterMs?: number
-  /** Limits the fate to the renewals of this lock. The others of a batch are delivered apart. */
-  readonly ofLock?: string
+  /**
+   * Limits the fate to the renewals of this lock, or of those for which it returns true. The others
+   * of a batch are delivered apart.
+   */
+  readonly ofLock?: string | ((lock: string) => boolean)
 }
 
 /** Decides about each message as it is sent. */
@@ -126,8 +129,10 @@ export class FaultyStore implements Store {
         this.#exchange(message, its, () => this.#inner.renew(some)),
       )
     if (fate.ofLock === undefined) return send(renewals, fate)
+    const { ofLock } = fate
+    const isOf = typeof ofLock === 'string' ? (lock: string) => lock === ofLock : ofLock
     const [struck, spared] = [true, false].map((isStruck) =>
-      renewals.filter(({ lock }) => (lock === fate.ofLock) === isStruck),
+      renewals.filter(({ lock }) => isOf(lock) === isStruck),
     ) as [Renewal[], Renewal[]]
     if (struck.length === 0) return send(renewals, NO_FAULT)
     return this.#renewParts(

@@ -1,4 +1,6 @@
 /** `holdfast/testing`: time and stores under the control of a test. */
+export { testingStore, type TestingStore, type TestingStoreOptions } from './testing-store.js'
+export { dateClock } from './date-clock.js'
 export { SeededRandom, settle, VirtualClock } from './virtual-clock.js'
 export {
   FaultyStore,

@@ -126,7 +126,10 @@ export class SeededRandom implements Random {
   }
 }
 
+/** Kept: fake timers replace it, and would fire it only when the test moves them on. */
+const afterTick = setImmediate
+
 /** Resolves when all promise callbacks that are ready have run. */
 export function settle(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
+  return new Promise((resolve) => void afterTick(resolve))
 }

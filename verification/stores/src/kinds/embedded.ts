@@ -6,7 +6,8 @@ import { everywhere, SERVERLESS } from '../faults/promises.js'
 import type { Target } from '../faults/target.js'
 import { withoutServer } from '../service.js'
 
-const DISK_MB = 8
+/** Ten minutes of work leave write-ahead logs of some megabytes. */
+const DISK_MB = 64
 
 export const store: StoreDescriptor = {
   name: 'embedded',
