@@ -1,13 +1,15 @@
 /** Locks over a server that a suite has started. */
+import { loadModule, loadStore } from '@holdfast/stores/load'
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
-import { etcdStore } from 'holdfast/etcd'
-import { zookeeperStore } from 'holdfast/zookeeper'
 
-export function openLocks(store: string, address: string, options: LocksOptions = {}): Locks {
-  return createLocks(
-    store === 'etcd'
-      ? etcdStore({ endpoints: address.split(',') })
-      : zookeeperStore({ connect: address, tickMs: 500 }),
-    options,
-  )
+/** @param name of a store that needs no client library */
+export async function openLocks(
+  name: string,
+  address: string,
+  options: LocksOptions = {},
+): Promise<Locks> {
+  const { service } = await loadStore(name)
+  const at = address.split(',')
+  const { store } = await service.open(at, { library: undefined, load: loadModule })
+  return createLocks(store, options)
 }

@@ -1,9 +1,9 @@
 /** The services that can be down, with the ways to open a store there. */
 import type { Store } from 'holdfast/store'
 import { STORES, waysTo } from '@holdfast/stores'
+import { closing } from '@holdfast/stores/closing'
 import type { RunningService } from '@holdfast/stores/descriptor'
 import { loadModule } from '@holdfast/stores/load'
-import { closing } from '../conformance/subjects/closing.js'
 import { isFull } from '../support/plan.js'
 
 export interface OpenKit extends RunningService {

@@ -1,10 +1,4 @@
 /** The conformance suite over the embedded store, killed processes included. */
-import { conformanceSuite } from '@holdfast/conformance'
-import { afterAll } from 'vitest'
-import { embeddedSubject } from './subjects/embedded.js'
-import { runner } from './runner.js'
+import { suiteOver } from './subject.js'
 
-const { subject, remove } = embeddedSubject()
-
-afterAll(remove)
-conformanceSuite(subject, runner)
+await suiteOver('embedded')

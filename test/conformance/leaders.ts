@@ -1,15 +1,9 @@
 /** Kills the leader of a cluster every few seconds while cases run. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Service } from '@holdfast/servers/service'
+import type { Cluster } from '@holdfast/stores/descriptor'
 import { conformanceCases, type Subject } from '@holdfast/conformance'
 import { describe, test } from 'vitest'
 import { serverKillRounds } from '../support/plan.js'
-
-export interface Cluster {
-  readonly members: readonly Service[]
-  /** Resolves to the index of the leading member. */
-  leader(): Promise<number>
-}
 
 /** A new leader restarts the time of all sessions, so sessions end only between two elections. */
 const EVERY_MS = 5000
@@ -26,8 +20,9 @@ const STEADY = [
 export function suiteWhileLeadersDie(
   title: string,
   subject: Subject,
-  cluster: () => Cluster,
+  cluster: Cluster | undefined,
 ): void {
+  if (!cluster) throw new Error('There are no members that choose a leader.')
   const slow = {
     ...subject,
     shortTtlMs: 2000,
@@ -41,7 +36,7 @@ export function suiteWhileLeadersDie(
   describe(title, () => {
     for (const one of conformanceCases(slow)) {
       if (STEADY.includes(one.title))
-        test(one.title, () => whileLeadersDie(cluster(), one.run), limitMs)
+        test(one.title, () => whileLeadersDie(cluster, one.run), limitMs)
     }
   })
 }

@@ -1,6 +1,6 @@
 /** The conformance suite over the memory store in virtual time. */
 import { conformanceSuite } from '@holdfast/conformance'
-import { virtualMemorySubject } from './subjects/memory.js'
+import { virtualMemorySubject } from './memory-subjects.js'
 import { runner } from './runner.js'
 
 conformanceSuite(virtualMemorySubject(), runner)

@@ -1,11 +1,4 @@
 /** The conformance suite over PostgreSQL, through `postgres`, killed processes included. */
-import { conformanceSuite } from '@holdfast/conformance'
-import { afterAll } from 'vitest'
-import { startPostgres } from '@holdfast/servers/postgres'
-import { postgresSubject } from './subjects/postgres.js'
-import { runner } from './runner.js'
+import { suiteOver } from './subject.js'
 
-const server = await startPostgres({ settings: { max_connections: '300' } })
-
-afterAll(() => server.remove())
-conformanceSuite(postgresSubject('postgres', server), runner)
+await suiteOver('postgres', { library: 'postgres' })

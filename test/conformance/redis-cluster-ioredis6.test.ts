@@ -1,10 +1,4 @@
 /** The conformance suite over a Redis Cluster, through ioredis6, killed processes included. */
-import { conformanceSuite } from '@holdfast/conformance'
-import { afterAll } from 'vitest'
-import { clusterSubject } from './subjects/redis.js'
-import { runner } from './runner.js'
+import { suiteOver } from './subject.js'
 
-const { subject, end } = await clusterSubject('ioredis6')
-
-afterAll(end)
-conformanceSuite(subject, runner)
+await suiteOver('redis-cluster', { library: 'ioredis6' })

@@ -2,12 +2,6 @@
  * The conformance suite over a Redis primary behind Sentinels, through redis6, killed processes
  * included.
  */
-import { conformanceSuite } from '@holdfast/conformance'
-import { afterAll } from 'vitest'
-import { sentinelSubject } from './subjects/redis.js'
-import { runner } from './runner.js'
+import { suiteOver } from './subject.js'
 
-const { subject, end } = await sentinelSubject('redis6')
-
-afterAll(end)
-conformanceSuite(subject, runner)
+await suiteOver('redis-sentinel', { library: 'redis6' })

@@ -19,7 +19,7 @@ const startMs = performance.now()
 const { service } = await loadStore(storeName)
 const { store, ready, ...clients } = await service.open(at, { library, load: loadModule })
 const end = async () => (clients.quit ?? clients.end)()
-await ready
+await ready?.()
 const locks = createLocks(store, { ttlMs: 5000 })
 const name = `life-${process.pid}`
 

@@ -14,8 +14,8 @@ interface Subject {
   close(): unknown
 }
 
-function holdfast(): Subject {
-  const locks = openLocks(subject, address)
+async function holdfast(): Promise<Subject> {
+  const locks = await openLocks(subject, address)
   return {
     async pair(loop) {
       const lease = await locks.mutex(`bench ${loop}`).acquire()
@@ -51,7 +51,7 @@ async function run(one: Subject, forMs: number): Promise<number> {
   return (pairs / (performance.now() - startMs)) * 1000
 }
 
-const one = subject === 'etcd3' ? etcd3() : holdfast()
+const one = subject === 'etcd3' ? etcd3() : await holdfast()
 await run(one, WARM_UP_MS)
 console.log(JSON.stringify({ pairs: await run(one, RUN_MS) }))
 await one.close()

@@ -91,7 +91,7 @@ function begin(child: ChildProcess): Promise<Report> {
 }
 
 async function follow(): Promise<void> {
-  const locks = openLocks(store, address, { fairness: fairness as Fairness })
+  const locks = await openLocks(store, address, { fairness: fairness as Fairness })
   const mutex = locks.mutex('hot')
   // A first pair opens the sessions.
   await (await mutex.acquire()).release()

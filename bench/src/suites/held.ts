@@ -40,7 +40,7 @@ export async function heldSuite(rounds: number, progress: (text: string) => void
  */
 async function entriesPerSecond(leases: number): Promise<number> {
   const ensemble = await startZooKeeper()
-  const locks = openLocks('zookeeper', ensemble.connect, { ttlMs: TTL_MS })
+  const locks = await openLocks('zookeeper', ensemble.connect, { ttlMs: TTL_MS })
   try {
     const names = Array.from({ length: leases }, (_, index) => `held-${index}`)
     const held = await Promise.all(names.map((name) => locks.mutex(name).acquire()))

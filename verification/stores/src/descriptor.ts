@@ -1,5 +1,7 @@
 /** What tests, torture and benches know of a store: each module of `kinds/` exports one. */
 import type { NewestServer } from '@holdfast/servers/newest'
+import type { Service } from '@holdfast/servers/service'
+import type { Skip } from '@holdfast/conformance'
 import type { Store } from 'holdfast/store'
 import type { Connection } from './connection.js'
 import type { AnyFaultKind, FaultKind } from './faults/catalogue.js'
@@ -13,6 +15,8 @@ export interface StoreDescriptor {
   /** Where the store stands in lists: the smallest number comes first. */
   readonly order: number
   readonly service: StoreService
+  /** How the conformance suite runs over the store. */
+  readonly suite: SuiteTerms
   /**
    * The TTL of leases where processes of the previous version meet those of this one. Absent: the
    * store has no part in that.
@@ -21,6 +25,29 @@ export interface StoreDescriptor {
   /** Where the programs of the pages find the service. Absent: there are none. */
   readonly samples?: (at: readonly string[]) => SamplePlaces
   readonly torture: TorturedStore
+}
+
+export interface SuiteTerms {
+  /** What is left out, and why. */
+  readonly skip?: readonly Skip[]
+  /** The verbs are atomic. Default: they are. */
+  readonly atomicVerbs?: false
+  /** How often the usual short TTL its cases need. Default: once. */
+  readonly shortTtls?: number
+  /** What part of the usual number of processes is killed. Default: all. */
+  readonly kills?: number
+  /** How many servers there are, where it can be chosen. Default: one. */
+  readonly members?: number
+  /** Opens stores with clients that are used again. Default: each has a client of its own. */
+  readonly reuse?: (at: readonly string[], options: OpenOptions) => Promise<ReusedClients>
+}
+
+/** Clients that one store after the other uses. */
+export interface ReusedClients {
+  open(): Promise<Store>
+  /** Ends the clients that no store uses: the service is about to go. */
+  forgetIdle(): void
+  endAll(): void
 }
 
 /** What leads a program of a page to the service of a test. */
@@ -53,6 +80,10 @@ export interface Libraries {
 export interface ServiceOptions {
   /** Leaves a database without the tables of the store. */
   readonly empty?: boolean
+  /** How many servers there are, where it can be chosen. Default: the fewest that do. */
+  readonly members?: number
+  /** The service serves many clients at a time. */
+  readonly crowded?: boolean
 }
 
 /** A service that keeps its data while it is down. */
@@ -66,6 +97,16 @@ export interface RunningService {
   readonly remove: () => Promise<unknown>
   /** Ends the connections of all clients, while the server stays up. */
   readonly cut?: () => Promise<unknown>
+  /** Restarts what a client notices. Default: down, and up again. */
+  readonly restart?: () => Promise<unknown>
+  /** Members that choose a leader. */
+  readonly cluster?: Cluster
+}
+
+export interface Cluster {
+  readonly members: readonly Service[]
+  /** Resolves to the index of the leading member. */
+  leader(): Promise<number>
 }
 
 export interface OpenOptions {
@@ -74,12 +115,14 @@ export interface OpenOptions {
   readonly load: LoadModule
   /** Lets the store make its own tables. */
   readonly migrate?: boolean
+  /** Many clients make the machine slow. */
+  readonly crowded?: boolean
 }
 
 export interface OpenStore {
   readonly store: Store
-  /** Resolves when the clients are connected, where that can be known. */
-  readonly ready?: Promise<unknown>
+  /** Resolves when the clients are connected. Absent: nothing is known of that. */
+  readonly ready?: () => Promise<unknown>
   /** Closes the clients that the store was given, at once. The store leaves them open. */
   readonly end: () => Promise<unknown> | void
   /** Closes the clients as a program does that has done its work. Default: `end`. */

@@ -9,7 +9,7 @@ import { needNetwork } from '../faults/catalogue.js'
 import { absent, everywhere, without } from '../faults/promises.js'
 import type { Action, Target } from '../faults/target.js'
 import { hostsOf, portOf } from '../connection.js'
-import { ofMembers } from '../service.js'
+import { ofMembers, restartFirst } from '../service.js'
 
 const MEMBERS = 3
 /** A leader and one that follows it can stall, and a majority is left. */
@@ -32,15 +32,20 @@ export const store: StoreDescriptor = {
   order: 90,
   service: {
     libraries: { daily: [] },
-    async start() {
-      const cluster = await startEtcd()
-      return ofMembers(cluster.endpoints, cluster.members, () => cluster.stop())
+    async start({ members = 1 } = {}) {
+      const cluster = await startEtcd({ members })
+      return {
+        ...ofMembers(cluster.endpoints, cluster.members, () => cluster.stop()),
+        restart: () => restartFirst(cluster.members),
+        cluster,
+      }
     },
     async open(endpoints, { load }) {
       const { etcdStore } = await load<typeof import('holdfast/etcd')>('etcd')
       return { store: etcdStore({ endpoints }), end: () => undefined }
     },
   },
+  suite: {},
   // It counts in whole seconds.
   besidePreviousMs: 2000,
   samples: ([endpoint]) => ({ ports: { '2379': portOf(endpoint) } }),

@@ -17,6 +17,7 @@ export const store: StoreDescriptor = {
       return { store: memoryStore(), end: () => undefined }
     },
   },
+  suite: {},
   torture: {
     ...USUAL,
     clients: 1,

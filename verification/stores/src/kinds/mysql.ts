@@ -6,7 +6,7 @@ import { needsClock, ServerClock } from '../faults/clock.js'
 import { everywhere } from '../faults/promises.js'
 import { nodeOf, type Action, type Target } from '../faults/target.js'
 import { hostsOf } from '../connection.js'
-import { ofMembers } from '../service.js'
+import { connected, ofMembers } from '../service.js'
 import { leaveTransactions } from '../sql/careless.js'
 import { SQL } from '../sql/promises.js'
 import { clockSteps, RECONNECT_MS } from '../sql/step-clock.js'
@@ -17,8 +17,9 @@ export const store: StoreDescriptor = {
   order: 80,
   service: {
     libraries: { daily: ['mysql2'] },
-    async start({ empty = false } = {}) {
-      const server = await startMysql({ durable: true })
+    async start({ empty = false, crowded = false } = {}) {
+      const flags = crowded ? ['--max-connections=300'] : []
+      const server = await startMysql({ durable: true, flags })
       const { mysqlSchema } = await import('holdfast/mysql')
       if (!empty) server.sql(mysqlSchema())
       return {
@@ -36,14 +37,13 @@ export const store: StoreDescriptor = {
       const { mysqlStore } = await load<typeof import('holdfast/mysql')>('mysql')
       const { createPool } = await import('mysql2/promise')
       const pool = createPool({ uri, connectionLimit: 4 })
-      return {
-        store: mysqlStore({ pool, autoMigrate: migrate }),
-        // The end of a pool rejects with the error of a connection that was just being opened.
-        end: () => pool.end().catch(ignoreRefusal),
-      }
+      // The end of a pool rejects with the error of a connection that was just being opened.
+      const end = (): Promise<void> => pool.end().catch(ignoreRefusal)
+      return connected(mysqlStore({ pool, autoMigrate: migrate }), end)
     },
     endsAfterWaits: true,
   },
+  suite: {},
   besidePreviousMs: 1500,
   samples: ([url = '']) => ({ env: { DATABASE_URL: url } }),
   torture: {

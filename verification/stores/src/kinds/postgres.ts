@@ -13,7 +13,7 @@ import { needsClock, ServerClock } from '../faults/clock.js'
 import { everywhere } from '../faults/promises.js'
 import { nodeOf, type Action, type Target } from '../faults/target.js'
 import { hostsOf, type Connection } from '../connection.js'
-import { ofMembers } from '../service.js'
+import { connected, ofMembers } from '../service.js'
 import { borrowInTurn, leaveTransactions } from '../sql/careless.js'
 import { SQL } from '../sql/promises.js'
 import { clockSteps, RECONNECT_MS } from '../sql/step-clock.js'
@@ -24,8 +24,9 @@ export const store: StoreDescriptor = {
   order: 70,
   service: {
     libraries: { daily: ['pg'], others: ['postgres'] },
-    async start({ empty = false } = {}) {
-      const server = await startPostgres()
+    async start({ empty = false, crowded = false } = {}) {
+      const settings = { max_connections: '300' }
+      const server = await startPostgres(crowded ? { settings } : {})
       const { postgresSchema } = await import('holdfast/postgres')
       if (!empty) server.psql(postgresSchema())
       return {
@@ -38,6 +39,7 @@ export const store: StoreDescriptor = {
     },
     open: openPostgres,
   },
+  suite: {},
   besidePreviousMs: 1500,
   samples: ([url = '']) => ({ env: { DATABASE_URL: url } }),
   torture: {
@@ -67,13 +69,13 @@ async function openPostgres(
     const pool = new Pool({ connectionString: url, max })
     // A server that is killed breaks idle connections. The pool makes new ones.
     pool.on('error', () => undefined)
-    return { store: postgresStore({ pool, autoMigrate: migrate }), end: () => pool.end() }
+    return connected(postgresStore({ pool, autoMigrate: migrate }), () => pool.end())
   }
   const { default: postgres } = await import('postgres')
   const quiet = { onnotice: () => undefined, backoff: () => 0.1, fetch_types: false }
   const pool = postgres(url, { max, ...quiet })
   const end = (): Promise<void> => pool.end({ timeout: 1 })
-  return { store: postgresStore({ pool, autoMigrate: migrate }), end }
+  return connected(postgresStore({ pool, autoMigrate: migrate }), end)
 }
 
 /** With its commits on the disk. */

@@ -8,6 +8,7 @@ import { libraryInTurn, REDIS_NEEDS, type Library } from '../redis/clients.js'
 import { ASYNCHRONOUS, REPLICATED } from '../redis/promises.js'
 import { clusterTarget, mapped } from '../redis/replicated.js'
 import { openClientOf } from '../redis/service.js'
+import { FEWER_KILLS, REMEMBERS_FEW, reusedClients } from '../redis/suite.js'
 
 const PLANNED_FAILOVER: Cell = {
   verdict: 'promised',
@@ -36,6 +37,7 @@ export const store: StoreDescriptor = {
       return { store: redisStore({ client }), ...rest }
     },
   },
+  suite: { skip: [REMEMBERS_FEW], kills: FEWER_KILLS, reuse: reusedClients() },
   torture: {
     ...USUAL,
     ttlMs: 3000,

@@ -6,6 +6,10 @@ import { libraryInTurn, REDIS_NEEDS } from '../redis/clients.js'
 import { REPLICATED } from '../redis/promises.js'
 import { mapped, sentinelTarget } from '../redis/replicated.js'
 import { openRedis } from '../redis/service.js'
+import { FEWER_KILLS, REMEMBERS_FEW, reusedClients } from '../redis/suite.js'
+
+/** As many as the cases of the suite use that run at a time. */
+const SUITE_CLIENTS = 24
 
 export const store: StoreDescriptor = {
   name: 'redis-sentinel',
@@ -23,10 +27,17 @@ export const store: StoreDescriptor = {
         },
         up: () => group.start(),
         remove: () => group.stop(),
+        async restart() {
+          // The Sentinels do not notice it.
+          const primary = await group.primary()
+          await primary.kill()
+          await primary.start()
+        },
       }
     },
     open: openRedis,
   },
+  suite: { skip: [REMEMBERS_FEW], kills: FEWER_KILLS, reuse: reusedClients(SUITE_CLIENTS) },
   torture: {
     ...USUAL,
     // Leases that outlast a failover, and clients that have to find the new primary.

@@ -6,6 +6,7 @@ import { libraryInTurn, REDIS_NEEDS, redisUrl } from '../redis/clients.js'
 import { REDIS } from '../redis/promises.js'
 import { serversApart } from '../redis/servers-apart.js'
 import { openRedis, serviceOf, startServers } from '../redis/service.js'
+import { REMEMBERS_FEW, reusedClients } from '../redis/suite.js'
 
 export const store: StoreDescriptor = {
   name: 'redis',
@@ -25,6 +26,7 @@ export const store: StoreDescriptor = {
     },
     open: openRedis,
   },
+  suite: { skip: [REMEMBERS_FEW], reuse: reusedClients() },
   besidePreviousMs: 1500,
   samples: ([url]) => ({ ports: { '6379': portOf(url) } }),
   torture: {

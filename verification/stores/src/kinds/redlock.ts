@@ -6,8 +6,11 @@ import { libraryInTurn, REDIS_NEEDS, redisUrl, type Library } from '../redis/cli
 import { REDIS } from '../redis/promises.js'
 import { serversApart } from '../redis/servers-apart.js'
 import { openClientOf, serviceOf, startServers } from '../redis/service.js'
+import { REMEMBERS_FEW } from '../redis/suite.js'
 
 const SERVERS = 5
+/** Many clients share the machine with the servers. */
+const LONG_NODE_TIMEOUT_MS = 2000
 /** Clients of several libraries, in turn. */
 const MIXED = 'mixed'
 /** As many as can lose one. */
@@ -24,20 +27,31 @@ export const store: StoreDescriptor = {
   order: 60,
   service: {
     libraries: { daily: [MIXED], others: ['ioredis6', 'redis6'] },
-    start: async () => serviceOf(await startServers(FEWEST_SERVERS)),
-    async open(urls, { library, load }) {
+    start: async ({ members = FEWEST_SERVERS } = {}) => serviceOf(await startServers(members)),
+    async open(urls, { library, load, crowded }) {
       const { redlockStore } = await load<typeof import('holdfast/redlock')>('redlock')
       const opened = await Promise.all(urls.map((url, node) => openNode(library, url, node)))
       const each = (work: (one: (typeof opened)[number]) => unknown): Promise<unknown> =>
         Promise.all(opened.map(work))
       return {
-        store: redlockStore({ clients: opened.map(({ client }) => client) }),
-        ready: each(({ ready }) => ready),
+        store: redlockStore({
+          clients: opened.map(({ client }) => client),
+          ...(crowded ? { nodeTimeoutMs: LONG_NODE_TIMEOUT_MS } : {}),
+        }),
+        ready: () => each(({ ready }) => ready()),
         end: () => each(({ end }) => end()),
         quit: () => each(({ quit }) => quit()),
       }
     },
     showsWaiters: false,
+  },
+  suite: {
+    // Each node forgets as the Redis store does.
+    skip: [REMEMBERS_FEW],
+    // The request timeout of a node is shorter than this, and five servers share the machine.
+    shortTtls: 1.5,
+    members: SERVERS,
+    atomicVerbs: false,
   },
   besidePreviousMs: 1500,
   samples: (urls) => {

@@ -8,7 +8,7 @@ import { needNetwork } from '../faults/catalogue.js'
 import { absent, everywhere } from '../faults/promises.js'
 import type { Target } from '../faults/target.js'
 import { hostsOf, portOf } from '../connection.js'
-import { ofMembers } from '../service.js'
+import { ofMembers, restartFirst } from '../service.js'
 import { spotLateRenewals } from './zookeeper/late-renewals.js'
 
 const SERVERS = 3
@@ -23,12 +23,17 @@ export const store: StoreDescriptor = {
   order: 100,
   service: {
     libraries: { daily: [] },
-    async start() {
-      const ensemble = await startZooKeeper()
-      return ofMembers(ensemble.connect.split(','), ensemble.members, () => ensemble.stop())
+    async start({ members: servers = 1 } = {}) {
+      const ensemble = await startZooKeeper({ servers })
+      return {
+        ...ofMembers(ensemble.connect.split(','), ensemble.members, () => ensemble.stop()),
+        restart: () => restartFirst(ensemble.members),
+        cluster: ensemble,
+      }
     },
     open: openZooKeeper,
   },
+  suite: {},
   besidePreviousMs: 1500,
   samples: ([server]) => ({ ports: { '2181': portOf(server) } }),
   torture: {

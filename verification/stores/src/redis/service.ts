@@ -35,7 +35,7 @@ type OpenedClient = Required<Omit<OpenStore, 'store'>> & {
 export async function openClientOf(library: Library, where: string): Promise<OpenedClient> {
   const { openAny } = await import('@holdfast/servers/redis-clients')
   const { client, ready, end } = openAny(library, where)
-  return { client, ready, end, quit: async () => void (await quit(client)) }
+  return { client, ready: () => ready, end, quit: async () => void (await quit(client)) }
 }
 
 /** The libraries have names of their own for it. */

@@ -1,7 +1,8 @@
+/** Stores that close what they were given. */
 import type { Store } from 'holdfast/store'
 
 /**
- * Makes `close` end the client or pool as well, once: the suite closes only stores.
+ * Makes `close` end the client or pool as well, once: a suite closes only stores.
  * @returns the same store
  */
 export function closing<S extends Store>(store: S, end: () => unknown): S {
