@@ -15,7 +15,7 @@
 # or the kernel's out-of-memory killer, is what ends wrappers. So it is a process that is there
 # already and starts no other: bash or busybox, which start in 3 ms, with builtins only, since
 # `read -t` measures the time. It looks up no program in PATH. Other shells cannot read with a limit;
-# where neither is there, src/supervise/node-guardian.ts does the same.
+# where neither is there, src/cli/supervise/node-guardian.ts does the same.
 #
 # It leads a session of its own, so Ctrl-C, hang-ups and kills of the wrapper's group pass it by. If
 # the guardian *and* the wrapper are killed, nothing ends the command before it ends itself; then its

@@ -28,7 +28,7 @@ export type {
   WaitOptions,
 } from './options/lock-options.js'
 export { channelName } from './lease/runtime/events.js'
-export { onLockEvent } from './lease/runtime/on-lock-event.js'
+export { onLockEvent } from './lease/runtime/listen-to-events.js'
 export type { LockEvent, LockEventName, LockEvents } from './lease/runtime/events.js'
 export { findDeadlocks } from './lease/deadlock/find-deadlocks.js'
 export type { Deadlock } from './lease/deadlock/find-deadlocks.js'

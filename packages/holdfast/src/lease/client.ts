@@ -18,7 +18,7 @@ import {
   type LockSettings,
   type LocksOptions,
 } from '../options/lock-options.js'
-import { OpenReleases } from './release/open-releases.js'
+import { OpenReleases } from './release/unawaited-releases.js'
 import { ReleasePauses } from './release/release-pauses.js'
 import { OUTAGE_LIMIT_MS } from './wait/outage.js'
 import { QueueRegistry } from './local-queue/queue-registry.js'
@@ -29,7 +29,7 @@ import { NoHandOffQueue } from './local-queue/no-hand-off-queue.js'
 import type { OpenLease, Services } from './services.js'
 import type { WaitLimits } from './wait/caller-wait.js'
 import { WaiterLimit } from './wait/waiter-limit.js'
-import { Withdrawals } from './release/withdrawals.js'
+import { Withdrawals } from './release/release-until-answered.js'
 
 export class Client implements Services {
   // The constructor sets these fields. A field that is only declared takes no code.

@@ -5,11 +5,11 @@
 import type { LinkedSet } from '../collections/linked-set.js'
 import type { RetryRounds } from './wait/retry-rounds.js'
 import type { Heartbeats } from './wait/heartbeats.js'
-import type { OpenReleases } from './release/open-releases.js'
+import type { OpenReleases } from './release/unawaited-releases.js'
 import type { ReleasePauses } from './release/release-pauses.js'
 import type { RenewalScheduler } from './renew/renewal-scheduler.js'
 import type { Runtime } from './runtime/runtime.js'
-import type { Withdrawals } from './release/withdrawals.js'
+import type { Withdrawals } from './release/release-until-answered.js'
 
 /** A lease that was neither released nor lost, as `close` and `steal` see it. */
 export interface OpenLease {

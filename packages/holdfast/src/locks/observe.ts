@@ -1,5 +1,5 @@
 /** `election.observe`: the leaders of an election, as the store sees them. */
-import { isRetryable } from '../lease/release/withdrawals.js'
+import { isRetryable } from '../lease/release/release-until-answered.js'
 import type { Runtime } from '../lease/runtime/runtime.js'
 import { CallerWait } from '../lease/wait/caller-wait.js'
 import type { HolderInfo } from '../store/contract.js'

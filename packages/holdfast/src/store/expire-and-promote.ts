@@ -1,10 +1,8 @@
-/**
- * Where a dead holder's claim ends, a waiter becomes a holder, and a token is made. All verbs of
- * the grant rule begin here.
- */
+/** Where a dead holder's claim ends, and a waiter becomes a holder. All verbs begin here. */
 import { invariant } from '../invariant.js'
 import { HEARTBEATS_TO_LIVE, type Claim } from './contract.js'
 import type { Holder, LockState, RuleStep } from './lock-state.js'
+import { nextToken } from './next-token.js'
 import { addTombstone } from './tombstones.js'
 
 /** Ends expired leases and promotes waiters. Every verb begins with it. */
@@ -38,13 +36,6 @@ function expire(state: LockState, step: RuleStep): void {
     }
   }
   state.nextExpiryMs = next
-}
-
-/** Returns the smallest token that is larger than each earlier one of the lock. */
-export function nextToken(state: LockState, step: RuleStep): number {
-  const token = Math.max(state.lastToken + 1, step.tokenFloor)
-  invariant(token > state.lastToken, 'the tokens of a lock grow', state.lock)
-  return token
 }
 
 /** Makes a claim a holder. */

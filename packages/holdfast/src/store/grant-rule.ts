@@ -26,15 +26,9 @@ import type {
   StealResult,
   WithdrawOutcome,
 } from './contract.js'
-import {
-  addWeight,
-  drop,
-  expireAndPromote,
-  hold,
-  nextToken,
-  promote,
-} from './expire-and-promote.js'
+import { addWeight, drop, expireAndPromote, hold, promote } from './expire-and-promote.js'
 import { isIdle, type Holder, type LockState, type RuleStep, type Waiter } from './lock-state.js'
+import { nextToken } from './next-token.js'
 import { readOwner } from './owner.js'
 import { addTombstone, hasTombstone } from './tombstones.js'
 

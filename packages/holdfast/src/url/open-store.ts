@@ -3,7 +3,7 @@ import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { nearest } from '../options/nearest-word.js'
 import { LockUsageError } from '../errors.js'
-import { kindOf, STORE_KINDS, type StoreKind } from './kinds.js'
+import { kindOf, STORE_KINDS, type StoreKind } from './store-kinds.js'
 import type { OpenedStore } from './owned-store.js'
 import { schemeOf } from './scheme.js'
 

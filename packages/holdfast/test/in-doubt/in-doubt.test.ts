@@ -2,7 +2,7 @@
 import { VirtualClock } from 'holdfast/testing'
 import { describe, expect, test } from 'vitest'
 import { ClaimsInDoubt, MOST_IN_DOUBT } from '../../dist/in-doubt/claims-in-doubt.js'
-import { RepeatedRequests, repeatUntilAnswered } from '../../dist/in-doubt/repeat-until-answered.js'
+import { RepeatedRequests, repeatUntilAnswered } from '../../dist/in-doubt/repeated-requests.js'
 
 describe('a claim in doubt', () => {
   test('is in doubt for its time, and until its outcome is known', async () => {

@@ -38,10 +38,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     name: 'adoption-keeps-token',
     breaks: 'An adopter gets a larger token, so that resources refuse the exporter',
     edits: [
-      inRule(
-        'token: detached ? token : (0, expire_and_promote_js_1.nextToken)(state, step),',
-        'token,',
-      ),
+      inRule('token: detached ? token : (0, next_token_js_1.nextToken)(state, step),', 'token,'),
     ],
     store: 'redis',
   },
@@ -50,7 +47,7 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     breaks: 'The token of an adopter counts as the last one of the lock',
     edits: [
       inRule(
-        'token: detached ? token : (0, expire_and_promote_js_1.nextToken)(state, step),',
+        'token: detached ? token : (0, next_token_js_1.nextToken)(state, step),',
         'token: detached ? token : token + 1,',
       ),
       inRule('state.lastToken = Math.max(state.lastToken, heir.token);', ''),

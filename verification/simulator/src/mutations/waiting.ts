@@ -26,8 +26,9 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'if (this.terms.enqueue && (0, withdrawals_js_1.isRetryable)(error)) {',
-        replace: 'if (this.waitedMs !== undefined && (0, withdrawals_js_1.isRetryable)(error)) {',
+        find: 'if (this.terms.enqueue && (0, release_until_answered_js_1.isRetryable)(error)) {',
+        replace:
+          'if (this.waitedMs !== undefined && (0, release_until_answered_js_1.isRetryable)(error)) {',
       },
     ],
   },
@@ -71,7 +72,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A withdraw that was not answered is repeated',
     edits: [
       {
-        file: 'in-doubt/repeat-until-answered.js',
+        file: 'in-doubt/repeated-requests.js',
         find: 'if (givesUp(error, failures))',
         replace: 'if (true)',
       },
@@ -83,7 +84,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: '`released` is answered only if it was ours until then',
     edits: [
       {
-        file: 'lease/release/withdrawals.js',
+        file: 'lease/release/release-until-answered.js',
         find: "outcome === 'released' ? outcome : 'lost'",
         replace: "'released'",
       },
@@ -94,7 +95,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A release whose outcome stays unknown is not taken for a success',
     edits: [
       {
-        file: 'lease/release/withdrawals.js',
+        file: 'lease/release/release-until-answered.js',
         find: 'throw this.#unknownRelease(claim, caught);',
         replace: "return 'released';",
       },

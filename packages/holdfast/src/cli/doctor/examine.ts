@@ -1,7 +1,7 @@
 /** All checks of `holdfast doctor`: of the store, and of this machine. */
 import { createLocks } from '../../index.js'
 import type { Store } from '../../store/index.js'
-import { kindOf, type StoreKindName } from '../../url/kinds.js'
+import { kindOf, type StoreKindName } from '../../url/store-kinds.js'
 import { schemeOf } from '../../url/scheme.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { failure, type Finding } from './check.js'

@@ -7,7 +7,7 @@ import {
 } from '../../stores/postgres/diagnose.js'
 import * as postgres from '../../stores/postgres/index.js'
 import { databaseUrl } from '../../url/database-url.js'
-import { kindOf } from '../../url/kinds.js'
+import { kindOf } from '../../url/store-kinds.js'
 import { openMysqlPool } from '../../url/mysql.js'
 import { openPostgresPool } from '../../url/postgres.js'
 import { schemeOf } from '../../url/scheme.js'

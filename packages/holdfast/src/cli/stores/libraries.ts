@@ -6,7 +6,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, sep } from 'node:path'
-import { kindOf } from '../../url/kinds.js'
+import { kindOf } from '../../url/store-kinds.js'
 import { schemeOf } from '../../url/scheme.js'
 import { ConfigError } from '../cli-error.js'
 import { openToOthers, stepsTo } from './open-to-others.js'

@@ -4,7 +4,7 @@
  */
 import { forOneCaller } from '../../async/caller-frames.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
-import { repeatUntilAnswered } from '../../in-doubt/repeat-until-answered.js'
+import { repeatUntilAnswered } from '../../in-doubt/repeated-requests.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
 import type { Adoption, AdoptResult, Claim, Granted, Store } from '../../store/contract.js'
@@ -13,7 +13,7 @@ import { Grant } from '../grant/grant.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'
 import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
-import { isRetryable } from '../release/withdrawals.js'
+import { isRetryable } from '../release/release-until-answered.js'
 
 /** How long to pause before the verb is repeated, in milliseconds. */
 const RETRY_MS = [20, 200] as const

@@ -24,7 +24,7 @@ import { channels } from '../runtime/events.js'
 import { Grant, type GrantTerms } from '../grant/grant.js'
 import { renewOnce } from '../renew/renew-once.js'
 import { announceAnswer, type SentAttempt } from '../runtime/sent-attempt.js'
-import { isRetryable } from '../release/withdrawals.js'
+import { isRetryable } from '../release/release-until-answered.js'
 
 /** After this many attempts on a busy lock a claim is no new one. */
 const POLLS_OF_NEW_CLAIMS = 8

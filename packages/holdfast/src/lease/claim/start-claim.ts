@@ -9,7 +9,7 @@ import { channels } from '../runtime/events.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
 import { announceAnswer } from '../runtime/sent-attempt.js'
 import type { Services } from '../services.js'
-import { isRetryable } from '../release/withdrawals.js'
+import { isRetryable } from '../release/release-until-answered.js'
 
 /**
  * Attempts a new claim. Returns the grant if the store grants it at once, and undefined if the

@@ -11,7 +11,7 @@ import type { Grant, GrantHolder } from '../grant/grant.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { OpenLease, Services } from '../services.js'
-import type { ReleaseOutcome } from '../release/withdrawals.js'
+import type { ReleaseOutcome } from '../release/release-until-answered.js'
 
 /** A lease that may be forgotten. */
 export interface Forgettable extends GrantHolder, OpenLease {

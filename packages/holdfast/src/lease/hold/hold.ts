@@ -15,7 +15,7 @@ import type { Grant } from '../grant/grant.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from '../services.js'
 import { WeakLease, type Forgettable } from './forgotten-leases.js'
-import type { ReleaseOutcome } from '../release/withdrawals.js'
+import type { ReleaseOutcome } from '../release/release-until-answered.js'
 
 /** Takes grants back: the local queue that a grant serves, or the store alone. */
 export interface GrantReturner {

@@ -22,7 +22,7 @@ import type { AttemptTerms, ClaimListener, ClaimTerms } from '../claim/claim-ter
 import type { Outage } from '../wait/outage.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
 import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/withdrawals.js'
+import type { ReleaseOutcome } from '../release/release-until-answered.js'
 
 export class CohortQueue
   implements GrantReturner, GrantQueue, ClaimSource, ClaimTerms, ClaimListener

@@ -11,7 +11,7 @@ import { leaveTaken } from '../release/stay-taken.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import type { CallerWait } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/withdrawals.js'
+import type { ReleaseOutcome } from '../release/release-until-answered.js'
 
 /** A grant may pass this often, and for this long, before the store's queue has its turn. */
 export const HAND_OFFS_IN_A_ROW = 32

@@ -11,7 +11,7 @@ import { releaseGrant } from './local-hand-off.js'
 import type { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
 import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/withdrawals.js'
+import type { ReleaseOutcome } from '../release/release-until-answered.js'
 
 export class NoHandOffQueue implements GrantReturner {
   readonly #services: Services

@@ -24,7 +24,7 @@ import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-h
 import type { HeldLease } from '../hold/held-lease.js'
 import type { GrantReturner } from '../hold/hold.js'
 import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/withdrawals.js'
+import type { ReleaseOutcome } from '../release/release-until-answered.js'
 
 export class StoreOrderQueue implements GrantReturner {
   readonly #services: Services

@@ -8,7 +8,7 @@
  * others.
  */
 import type { Clock, Random } from '../../clock/clock.js'
-import type { ReleaseOutcome } from './withdrawals.js'
+import type { ReleaseOutcome } from './release-until-answered.js'
 
 /**
  * It counts for this long, and for this many pauses, that an attempt found the lock taken. A

@@ -1,7 +1,7 @@
 /** The loss of a lease: its grant ends against its holder's will. */
 import { LockLostError, type LossReason } from '../../errors.js'
 import type { Grant } from '../grant/grant.js'
-import type { Withdrawals } from '../release/withdrawals.js'
+import type { Withdrawals } from '../release/release-until-answered.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /**

@@ -19,7 +19,7 @@ import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import { RenewalLane } from '../grant/renewal-lane.js'
 import type { Runtime } from '../runtime/runtime.js'
-import type { Withdrawals } from '../release/withdrawals.js'
+import type { Withdrawals } from '../release/release-until-answered.js'
 import { endLost } from './end-lost-grant.js'
 import { noteRisk, noteSafe, riskMs } from './risk.js'
 

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../../../clock/clock.js'
 import { OldestKeys } from '../../../collections/oldest-keys.js'
-import { RepeatedRequests } from '../../../in-doubt/repeat-until-answered.js'
+import { RepeatedRequests } from '../../../in-doubt/repeated-requests.js'
 import type { ClaimRef, WithdrawOutcome } from '../../../store/contract.js'
 import type { EntryReader } from './entry-reader.js'
 import type { LocalHandOffs } from './local-hand-offs.js'

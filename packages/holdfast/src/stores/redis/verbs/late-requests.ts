@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../clock/clock.js'
 import { ClaimsInDoubt, MOST_IN_DOUBT } from '../../../in-doubt/claims-in-doubt.js'
-import { repeatUntilAnswered } from '../../../in-doubt/repeat-until-answered.js'
+import { repeatUntilAnswered } from '../../../in-doubt/repeated-requests.js'
 import type { ClaimRef } from '../../../store/contract.js'
 
 const KEPT_TTLS = 3

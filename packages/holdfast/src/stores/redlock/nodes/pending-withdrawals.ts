@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../../clock/clock.js'
 import { ClaimsInDoubt, MOST_IN_DOUBT } from '../../../in-doubt/claims-in-doubt.js'
-import { RepeatedRequests } from '../../../in-doubt/repeat-until-answered.js'
+import { RepeatedRequests } from '../../../in-doubt/repeated-requests.js'
 import type { OpenRequests } from './open-requests.js'
 import type { ClaimRef, Store } from '../../../store/contract.js'
 

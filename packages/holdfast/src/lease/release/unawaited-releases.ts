@@ -7,7 +7,7 @@
  */
 import { atTickEndOf, type Clock } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
-import type { ReleaseOutcome } from './withdrawals.js'
+import type { ReleaseOutcome } from './release-until-answered.js'
 
 /** How many releases of a client may be open. Further callers wait for theirs. */
 const MOST_OPEN = 1024

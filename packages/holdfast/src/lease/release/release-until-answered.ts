@@ -7,7 +7,7 @@
  */
 import { beginCall, endCall } from '../../async/keep-alive.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
-import { repeatUntilAnswered } from '../../in-doubt/repeat-until-answered.js'
+import { repeatUntilAnswered } from '../../in-doubt/repeated-requests.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, WithdrawOutcome } from '../../store/contract.js'
 import { isPromise, type MaybePromise } from '../../store/maybe-promise.js'
