@@ -35,6 +35,7 @@ import {
   tryLockRow,
   typeormTransactions,
 } from 'holdfast/transaction'
+import { testingStore } from 'holdfast/testing'
 import { openStore } from 'holdfast/url'
 import { zookeeperStore } from 'holdfast/zookeeper'
 import { Redis } from 'ioredis6'
@@ -181,6 +182,12 @@ export const ENTRIES = {
   './url': {
     openStore: (options) => openStore('embedded:/nowhere', options),
   } satisfies Table<typeof import('holdfast/url')>,
+  './testing': {
+    planFor: PURE,
+    planForFirst: PURE,
+    settle: 'takes nothing',
+    testingStore: (options) => testingStore(options),
+  } satisfies Table<typeof import('holdfast/testing')>,
 }
 
 /** The verbs of a store are missing: the library calls them. */
