@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import type { StoreDescriptor } from './descriptor.js'
 import { loadStore } from './load.js'
 
-const MODULE = /^([\w-]+)\.js$/
-const names = readdirSync(join(import.meta.dirname, 'kinds')).flatMap(
-  (file) => MODULE.exec(file)?.[1] ?? [],
-)
+/** The sources, since a build leaves what was made of removed ones. */
+const FOLDER = join(import.meta.dirname, '../src/kinds')
+const names = readdirSync(FOLDER).flatMap((file) => /^([\w-]+)\.ts$/.exec(file)?.[1] ?? [])
 
 /** All stores, in the order of lists. */
 export const STORES: readonly StoreDescriptor[] = (await Promise.all(names.map(loadStore))).sort(
