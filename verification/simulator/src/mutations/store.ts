@@ -101,11 +101,12 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     name: 'token-stands-still',
     breaks: 'Every grant has a token larger than each earlier one',
     edits: [
-      inSteps(
+      inStore(
+        'next-token.js',
         'Math.max(state.lastToken + 1, step.tokenFloor)',
         'Math.max(state.lastToken, step.tokenFloor - 1)',
       ),
-      withoutInvariant('token > state.lastToken'),
+      inStore('next-token.js', '(token > state.lastToken, ', '(true, '),
     ],
     masked: 'an invariant ends the step before a promise is broken',
   },
