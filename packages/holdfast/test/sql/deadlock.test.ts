@@ -98,6 +98,7 @@ test.each(KITS)('$name', async ({ store, rival, favour, first, second, waiting, 
   other.release()
   const [one, two] = await leases
   expect([one?.held, two?.held]).toEqual([true, true])
-  await expect.poll(deadlocks, { timeout: 5000 }).toBe(before + 1)
+  // Two if the repeated statement took the first row before the rival woke.
+  await expect.poll(deadlocks, { timeout: 5000 }).toBeGreaterThan(before)
   await locks.close()
 })
