@@ -45,6 +45,19 @@ export const PARTS = [
     title: 'the packed packages in every module system, compiler, test runner and runtime',
     steps: [node('packages', 'scripts/packages/check.mjs')],
   },
+  {
+    name: 'website',
+    minutes: 1,
+    title: 'the site builds without a dead link, and its search finds words',
+    steps: [
+      {
+        title: 'installing the packages of the site',
+        command: 'npm',
+        args: ['ci', '--prefix', 'website', '--prefer-offline', '--no-audit', '--no-fund'],
+      },
+      npm('website', 'website'),
+    ],
+  },
   ...(NEWEST === 'none' ? [] : NEWEST_RUNS).map(({ name, servers, tests }) => ({
     name,
     minutes: 10,

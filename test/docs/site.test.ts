@@ -1,0 +1,73 @@
+/** The site shows every page of `docs/`, and its search splits Chinese texts into words. */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { onSite, REPOSITORY } from '../../website/.vitepress/links.mjs'
+import { CHINESE, ENGLISH } from '../../website/.vitepress/navigation.mjs'
+import { tokenize } from '../../website/.vitepress/tokenize.mjs'
+import { ROOT } from './samples/blocks.js'
+
+interface Item {
+  readonly link?: string
+  readonly items?: readonly Item[]
+}
+
+const tracked = execFileSync('git', ['ls-files', '-z', 'docs/*.md'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+const pages = tracked
+  .split('\0')
+  .filter((page) => page !== '' && existsSync(join(ROOT, page)))
+  .map((page) =>
+    page
+      .replace(/^docs/, '')
+      .replace(/\.md$/, '')
+      .replace(/README$/, ''),
+  )
+const home = ['/', '/zh/']
+const sidebars = [ENGLISH, CHINESE].flatMap(({ sidebar }) => Object.values(sidebar).flat())
+
+test('the list at the side has every page once', () => {
+  const shown = linksOf(sidebars)
+  expect(shown.length).toBeGreaterThan(30)
+  const missing = pages.filter((page) => !shown.includes(page) && !home.includes(page))
+  expect(missing).toEqual([])
+  expect(shown.filter((link, index) => shown.indexOf(link) !== index)).toEqual([])
+})
+
+test('the bar and the list lead to pages that exist', () => {
+  const links = linksOf([...sidebars, ...ENGLISH.nav, ...CHINESE.nav])
+  expect(links.filter((link) => !pages.includes(link))).toEqual([])
+})
+
+test('a search for a Chinese word finds it inside of a sentence', () => {
+  const words = tokenize('业务执行时间超过 TTL 时，回调必须幂等。')
+  expect(tokenize('执行时间').filter((word) => !words.includes(word))).toEqual([])
+  expect(tokenize('幂等').filter((word) => !words.includes(word))).toEqual([])
+  expect(words).toContain('TTL')
+  expect(words.length).toBeGreaterThan(7)
+})
+
+test('a search splits English at spaces and punctuation, and not inside of error codes', () => {
+  expect(tokenize('holdfast/redis: `lease.signal`, LOCK_TIMEOUT')).toEqual(
+    expect.arrayContaining(['holdfast', 'redis', 'lease', 'signal', 'LOCK_TIMEOUT']),
+  )
+})
+
+test('links of the pages lead to the site where it has the page, or else to the repository', () => {
+  expect(onSite('../README.md#limits', 'stores/redis.md')).toBe('../index.md#limits')
+  expect(onSite('README.md', 'stores/redis.md')).toBe('index.md')
+  expect(onSite('../../CHANGELOG.md', 'stores/redis.md')).toBe(
+    `${REPOSITORY}/blob/main/CHANGELOG.md`,
+  )
+  expect(onSite('https://a.b/README.md', 'guide.md')).toBe('https://a.b/README.md')
+})
+
+function linksOf(items: readonly Item[]): string[] {
+  return items.flatMap(({ link, items: below = [] }) => [
+    ...(link === undefined ? [] : [link]),
+    ...linksOf(below),
+  ])
+}

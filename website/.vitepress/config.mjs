@@ -1,0 +1,66 @@
+/** The site: the pages of `docs/`, in English and Chinese. */
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitepress'
+import { homeOf } from './home.mjs'
+import { REPOSITORY, repositoryLinks, slugify } from './links.mjs'
+import { CHINESE, CHINESE_SEARCH, ENGLISH } from './navigation.mjs'
+import { tokenize } from './tokenize.mjs'
+
+export default defineConfig({
+  title: 'Holdfast',
+  description: 'Distributed locks for Node.js, with leases that report their loss',
+  base: process.env.SITE_BASE ?? '/',
+  srcDir: '../docs',
+  cleanUrls: true,
+  lastUpdated: false,
+  rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
+  head: [['link', { rel: 'icon', href: `${process.env.SITE_BASE ?? '/'}mark.svg` }]],
+  markdown: {
+    anchor: { slugify },
+    config: (markdown) => void markdown.use(repositoryLinks),
+    languageAlias: { crontab: 'sh', jsonl: 'json' },
+  },
+  vite: { publicDir: '../website/public', plugins: [vueOfThisFolder()] },
+  transformPageData: (page) =>
+    homeOf(page.relativePath) && { frontmatter: homeOf(page.relativePath) },
+  locales: {
+    root: { label: 'English', lang: 'en', themeConfig: ENGLISH },
+    zh: {
+      label: '简体中文',
+      lang: 'zh-CN',
+      link: '/zh/',
+      description: 'Node.js 的分布式锁：租约丢失时及时通知，每次授予都带 fencing token',
+      themeConfig: CHINESE,
+    },
+  },
+  themeConfig: {
+    logo: '/mark.svg',
+    outline: { level: [2, 3] },
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: { options: { tokenize }, searchOptions: { tokenize } },
+        // Pages for contributors would drown the others.
+        _render: (source, env, markdown) =>
+          env.relativePath.startsWith('internals/') ? '' : markdown.render(source, env),
+        locales: { zh: { translations: CHINESE_SEARCH } },
+      },
+    },
+  },
+})
+
+/** The pages lie outside of this folder. Vite finds Vue for them only when it looks here. */
+function vueOfThisFolder() {
+  const here = fileURLToPath(import.meta.url)
+  return {
+    name: 'vue-of-this-folder',
+    enforce: 'pre',
+    resolveId(name, _importer, options) {
+      if (!/^vue(\/|$)/.test(name)) return undefined
+      // The server's half is loaded by Node, from this folder.
+      if (options.ssr) return { id: name, external: true }
+      return this.resolve(name, here, { ...options, skipSelf: true })
+    },
+  }
+}

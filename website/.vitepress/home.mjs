@@ -1,0 +1,31 @@
+/** What stands above the text of the two home pages, which are `README.md` in the repository. */
+
+const ENGLISH = {
+  layout: 'home',
+  hero: {
+    name: 'Holdfast',
+    text: 'Distributed locks for Node.js',
+    tagline:
+      'One API over Redis, PostgreSQL, MySQL, etcd, ZooKeeper or a local file. You learn of a lost lock in time.',
+    actions: [
+      { theme: 'brand', text: 'First lock in five minutes', link: '/first-lock' },
+      { theme: 'alt', text: 'Which store?', link: '/stores/' },
+    ],
+  },
+}
+
+const CHINESE = {
+  layout: 'home',
+  hero: {
+    name: 'Holdfast',
+    text: 'Node.js 的分布式锁',
+    tagline:
+      '一套 API，支持 Redis、PostgreSQL、MySQL、etcd、ZooKeeper 或本地文件。锁丢了，你会及时知道。',
+    actions: [{ theme: 'brand', text: '五分钟用上第一把锁', link: '/zh/' }],
+  },
+}
+
+/** @param {string} page below `docs/` */
+export function homeOf(page) {
+  return { 'index.md': ENGLISH, 'zh/index.md': CHINESE }[page]
+}

@@ -1,0 +1,40 @@
+/**
+ * Makes links of the pages, which fit the repository, fit the site. An index is `README.md` there
+ * and `index` here. Files outside of `docs/` are on GitHub.
+ */
+import { posix } from 'node:path'
+
+export const REPOSITORY = 'https://github.com/holdfast-locks/holdfast'
+
+/**
+ * A plugin of markdown-it.
+ * @param {import('markdown-it')} markdown
+ */
+export function repositoryLinks(markdown) {
+  markdown.core.ruler.push('repository_links', ({ tokens, env }) => {
+    const inline = tokens.flatMap(({ children }) => children ?? [])
+    for (const token of inline) {
+      const href = token.type === 'link_open' ? token.attrGet('href') : undefined
+      if (href) token.attrSet('href', onSite(href, env.relativePath))
+    }
+  })
+}
+
+/** @param {string} href @param {string} page below `docs/` */
+export function onSite(href, page) {
+  if (/^([a-z]+:|#|\/)/i.test(href)) return href
+  const [path, hash] = href.split('#')
+  const anchor = hash === undefined ? '' : `#${hash}`
+  const target = posix.join(posix.dirname(page), path)
+  if (target.startsWith('..')) return `${REPOSITORY}/blob/main/${target.slice(3)}${anchor}`
+  return `${path.replace(/(^|\/)README\.md$/, '$1index.md')}${anchor}`
+}
+
+/** Returns the anchor of a heading, as GitHub makes it: links work in both places. */
+export function slugify(heading) {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-')
+}

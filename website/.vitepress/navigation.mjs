@@ -1,0 +1,124 @@
+/** Which pages the site has, in which order: the bar at its top, and the list at its side. */
+
+/** @typedef {{ text: string, link?: string, collapsed?: boolean, items?: Item[] }} Item */
+
+const START = {
+  text: 'Start',
+  items: [{ text: 'Your first lock', link: '/first-lock' }],
+}
+
+const GUIDE = {
+  text: 'Guide',
+  items: [
+    { text: 'The guide', link: '/guide' },
+    { text: 'Locks and transactions', link: '/transactions' },
+    { text: 'Processes and shutting down', link: '/processes' },
+    { text: 'Command line', link: '/command-line' },
+    { text: 'Runtimes and bundlers', link: '/runtimes' },
+    { text: 'The lab', link: '/lab' },
+  ],
+}
+
+const STORES = {
+  text: 'Stores',
+  collapsed: true,
+  items: [
+    { text: 'Which store', link: '/stores/' },
+    { text: 'Memory', link: '/stores/memory' },
+    { text: 'Embedded', link: '/stores/embedded' },
+    { text: 'Redis', link: '/stores/redis' },
+    { text: 'Redlock', link: '/stores/redlock' },
+    { text: 'PostgreSQL', link: '/stores/postgres' },
+    { text: 'MySQL and MariaDB', link: '/stores/mysql' },
+    { text: 'etcd', link: '/stores/etcd' },
+    { text: 'ZooKeeper', link: '/stores/zookeeper' },
+  ],
+}
+
+const MIGRATE = {
+  text: 'Coming from …',
+  collapsed: true,
+  items: [
+    { text: 'How to move', link: '/migrate/' },
+    { text: 'redlock', link: '/migrate/redlock' },
+    { text: 'redis-semaphore', link: '/migrate/redis-semaphore' },
+    { text: 'verrou', link: '/migrate/verrou' },
+    { text: 'Redisson', link: '/migrate/redisson' },
+    { text: 'async-mutex', link: '/migrate/async-mutex' },
+    { text: 'proper-lockfile', link: '/migrate/proper-lockfile' },
+  ],
+}
+
+const EVIDENCE = {
+  text: 'Evidence',
+  items: [
+    { text: 'Failure modes', link: '/failure-modes' },
+    { text: 'Guarantees', link: '/guarantees' },
+    { text: 'Benchmarks', link: '/benchmarks' },
+  ],
+}
+
+const INTERNALS = {
+  text: 'For contributors',
+  items: [
+    { text: 'Words', link: '/internals/words' },
+    { text: 'Design', link: '/internals/design' },
+    { text: 'Architecture', link: '/internals/architecture' },
+    { text: 'Costs', link: '/internals/costs' },
+    { text: 'Histories', link: '/internals/history' },
+    { text: 'Simulation', link: '/internals/simulation' },
+    { text: 'Torture', link: '/internals/torture' },
+  ],
+}
+
+export const ENGLISH = {
+  nav: [
+    { text: 'Start', link: '/first-lock' },
+    { text: 'Guide', link: '/guide' },
+    { text: 'Stores', link: '/stores/', activeMatch: '^/stores/' },
+  ],
+  sidebar: {
+    '/': [START, GUIDE, STORES, MIGRATE, EVIDENCE],
+    '/internals/': [INTERNALS],
+  },
+}
+
+export const CHINESE = {
+  nav: [{ text: '开始', link: '/zh/' }],
+  sidebar: { '/zh/': [{ text: '中文', items: [{ text: '首页', link: '/zh/' }] }] },
+  outline: { level: [2, 3], label: '本页目录' },
+  docFooter: { prev: '上一页', next: '下一页' },
+  darkModeSwitchLabel: '外观',
+  lightModeSwitchTitle: '切换到浅色',
+  darkModeSwitchTitle: '切换到深色',
+  sidebarMenuLabel: '目录',
+  returnToTopLabel: '回到顶部',
+  langMenuLabel: '切换语言',
+  skipToContentLabel: '跳到正文',
+  notFound: {
+    title: '没有这个页面',
+    quote: '地址可能写错了，或者页面已经移走。',
+    linkLabel: '回到首页',
+    linkText: '回到首页',
+  },
+}
+
+/** The texts of the search, which stand apart from those of the rest. */
+export const CHINESE_SEARCH = {
+  button: { buttonText: '搜索', buttonAriaLabel: '搜索' },
+  modal: {
+    displayDetails: '显示详情',
+    resetButtonTitle: '清空',
+    backButtonTitle: '关闭',
+    noResultsText: '没有找到',
+    footer: {
+      selectText: '打开',
+      selectKeyAriaLabel: '回车',
+      navigateText: '移动',
+      navigateUpKeyAriaLabel: '上',
+      navigateDownKeyAriaLabel: '下',
+      closeText: '关闭',
+      closeKeyAriaLabel: 'Esc',
+    },
+  },
+}

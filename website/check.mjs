@@ -1,0 +1,37 @@
+/**
+ * Checks the built site: the search finds words, Chinese ones too. The build itself fails at a
+ * dead link.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import MiniSearch from 'minisearch'
+import { tokenize } from './.vitepress/tokenize.mjs'
+
+const CHUNKS = join(import.meta.dirname, '.vitepress/dist/assets/chunks')
+/** What readers look for, by language, and a page that has to be among the first eight. */
+const SEARCHED = {
+  root: { 'nightly report': '/guide', fencing: 'fencing', LOCK_TIMEOUT: '/failure-modes' },
+  zh: { 持有者: '/zh/' },
+}
+
+for (const [language, words] of Object.entries(SEARCHED)) {
+  const index = await loadIndex(language)
+  for (const [word, page] of Object.entries(words)) {
+    const found = index.search(word, { prefix: true, fuzzy: 0.2 }).map(({ id }) => id)
+    const first = found.slice(0, 8)
+    if (!first.some((id) => id.includes(page)))
+      throw new Error(`${word} finds ${first.join(', ') || 'nothing'}, and nothing of ${page}.`)
+    console.log(`   ${word}: ${found.length} places, first ${first[0]}`)
+  }
+}
+
+async function loadIndex(language) {
+  const file = readdirSync(CHUNKS).find((name) => name.startsWith(`@localSearchIndex${language}.`))
+  const { default: json } = await import(join(CHUNKS, file))
+  return MiniSearch.loadJSON(json, {
+    fields: ['title', 'titles', 'text'],
+    storeFields: ['title', 'titles'],
+    tokenize,
+    searchOptions: { tokenize, boost: { title: 4, text: 2, titles: 1 } },
+  })
+}
