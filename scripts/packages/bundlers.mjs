@@ -48,8 +48,8 @@ function bundles() {
   }
 }
 
-/** Returns the banner that the guide gives for ES modules of esbuild. */
+/** Returns the banner that runtimes.md gives for ES modules of esbuild. */
 function documentedBanner() {
-  const guide = readFileSync(join(ROOT, 'docs/guide.md'), 'utf8')
-  return /--banner:js="([^"]+)"/.exec(guide)[1]
+  const page = readFileSync(join(ROOT, 'docs/runtimes.md'), 'utf8')
+  return /--banner:js="([^"]+)"/.exec(page)[1]
 }

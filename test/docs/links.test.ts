@@ -28,7 +28,7 @@ test('the README for npm links to pages of the repository, by their whole addres
   expect(links.filter((link) => !existsSync(join(ROOT, link.slice(base.length))))).toEqual([])
 })
 
-test.each(['docs', 'docs/internals', 'docs/migrate', 'docs/stores'])(
+test.each(['docs', 'docs/guide', 'docs/internals', 'docs/migrate', 'docs/stores'])(
   'an index links to each page of %s',
   (room) => {
     const index = read(`${room === 'docs/internals' ? 'docs' : room}/README.md`)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { transform } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { blocksOf, programOf, ROOT } from './samples/blocks.js'
-import { LEFT_OUT, PAGES, pagesWith, type Page } from './samples/pages.js'
+import { LEFT_OUT, PAGES, pagesTogether, pagesWith, type Page } from './samples/pages.js'
 import { Servers } from './samples/servers.js'
 
 /** In the repository, whose packages the programs import. */
@@ -40,7 +40,7 @@ test('no page with programs is missing', () => {
 
 test('the programs compile', async () => {
   for (const page of PAGES)
-    for (const [name, source] of programs(page, typed(page)))
+    for (const [name, source] of programs([page], typed(page)))
       writeFileSync(join(folder, `${name}.ts`), source)
   const target = { module: 'nodenext', target: 'es2023', lib: ['es2023', 'esnext.disposable'] }
   const checks = { strict: true, skipLibCheck: true, noEmit: true, types: ['node'] }
@@ -58,9 +58,10 @@ function typed({ path }: Page): readonly string[] {
   return blocksOf(path, ['ts']).length > 0 ? ['ts'] : ['js']
 }
 
-test.each(running.map((page) => [page.path, page] as const))(
+test.each(pagesTogether(running).map((group) => [group.map(({ path }) => path), group] as const))(
   'the programs of %s run',
-  async (_, page) => {
+  async (_, group) => {
+    const [page] = group
     const store = `embedded:${join(folder, nameOf(page))}`
     const env = {
       ...process.env,
@@ -71,7 +72,7 @@ test.each(running.map((page) => [page.path, page] as const))(
       ...servers.envFor(page.servers ?? []),
     }
     const end = `${page.end ?? ''}\nconsole.log('end')\nprocess.exit()`
-    for (const [name, source] of programs(page, LANGUAGES, end)) {
+    for (const [name, source] of programs(group, LANGUAGES, end)) {
       const { code } = await transform(source, { loader: 'ts', target: 'es2022' })
       writeFileSync(join(folder, `${name}.mjs`), code)
       const args = ['--import', './reader.mjs', `${name}.mjs`]
@@ -84,9 +85,14 @@ test.each(running.map((page) => [page.path, page] as const))(
   },
 )
 
-/** Returns the programs of a page by their names. */
-function programs(page: Page, languages: readonly string[], end = ''): Map<string, string> {
-  const blocks = blocksOf(page.path, languages)
+/** Returns the programs of pages by their names. */
+function programs(
+  pages: readonly [Page, ...Page[]],
+  languages: readonly string[],
+  end = '',
+): Map<string, string> {
+  const [page] = pages
+  const blocks = pages.flatMap(({ path }) => blocksOf(path, languages))
   const groups = page.apart === true ? blocks.map((block) => [block]) : [blocks]
   return new Map(groups.map((group, at) => [`${nameOf(page)}-${at + 1}`, programOf(group, end)]))
 }

@@ -62,7 +62,7 @@ test('links of the pages lead to the site where it has the page, or else to the 
   expect(onSite('../../CHANGELOG.md', 'stores/redis.md')).toBe(
     `${REPOSITORY}/blob/main/CHANGELOG.md`,
   )
-  expect(onSite('https://a.b/README.md', 'guide.md')).toBe('https://a.b/README.md')
+  expect(onSite('https://a.b/README.md', 'processes.md')).toBe('https://a.b/README.md')
 })
 
 function linksOf(items: readonly Item[]): string[] {

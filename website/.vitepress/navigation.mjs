@@ -1,5 +1,8 @@
 /** Which pages the site has, in which order: the bar at its top, and the list at its side. */
 
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
 /** @typedef {{ text: string, link?: string, collapsed?: boolean, items?: Item[] }} Item */
 
 const START = {
@@ -10,9 +13,31 @@ const START = {
 const GUIDE = {
   text: 'Guide',
   items: [
-    { text: 'The guide', link: '/guide' },
+    { text: 'Overview', link: '/guide/' },
+    { text: 'Leases', link: '/guide/leases' },
+    { text: 'Waiting', link: '/guide/waiting' },
+    { text: 'Kinds of lock', link: '/guide/kinds-of-lock' },
+    { text: 'Locks inside of locks', link: '/guide/nesting' },
+    { text: 'Passing a lease on', link: '/guide/passing-a-lease' },
+    { text: 'Inspect, steal, close', link: '/guide/inspect-and-steal' },
     { text: 'Locks and transactions', link: '/transactions' },
+    { text: 'Errors', link: '/guide/errors' },
+    { text: 'Events', link: '/guide/events' },
+    { text: 'Options', link: '/guide/options' },
+    { text: 'Stores by URL', link: '/guide/urls' },
+    { text: 'Tests', link: '/guide/testing' },
     { text: 'Processes and shutting down', link: '/processes' },
+  ],
+}
+
+const INTEGRATIONS = {
+  text: 'Integrations',
+  items: [{ text: 'Tested versions', link: '/integrations/' }, ...titledPages('integrations')],
+}
+
+const TOOLS = {
+  text: 'Tools',
+  items: [
     { text: 'Command line', link: '/command-line' },
     { text: 'Runtimes and bundlers', link: '/runtimes' },
     { text: 'The lab', link: '/lab' },
@@ -74,11 +99,11 @@ const INTERNALS = {
 export const ENGLISH = {
   nav: [
     { text: 'Start', link: '/first-lock' },
-    { text: 'Guide', link: '/guide' },
+    { text: 'Guide', link: '/guide/', activeMatch: '^/guide/' },
     { text: 'Stores', link: '/stores/', activeMatch: '^/stores/' },
   ],
   sidebar: {
-    '/': [START, GUIDE, STORES, MIGRATE, EVIDENCE],
+    '/': [START, GUIDE, STORES, INTEGRATIONS, TOOLS, MIGRATE, EVIDENCE],
     '/internals/': [INTERNALS],
   },
 }
@@ -121,4 +146,18 @@ export const CHINESE_SEARCH = {
       closeKeyAriaLabel: 'Esc',
     },
   },
+}
+
+/**
+ * Returns the pages of a folder but its index, by their titles.
+ * @param {string} folder below `docs/`
+ * @returns {Item[]}
+ */
+function titledPages(folder) {
+  const path = join(import.meta.dirname, '../../docs', folder)
+  const names = readdirSync(path).filter((name) => name.endsWith('.md') && name !== 'README.md')
+  return names.toSorted().map((name) => {
+    const [, text = name] = /^# (.*)$/m.exec(readFileSync(join(path, name), 'utf8')) ?? []
+    return { text: text.replaceAll('`', ''), link: `/${folder}/${name.replace('.md', '')}` }
+  })
 }

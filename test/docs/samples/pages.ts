@@ -23,6 +23,16 @@ export interface Page {
 const TAKE_ONE_LOCK = `await locks.mutex('sample').run(work)`
 const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) await listener('SIGTERM')`
 
+const GUIDE = [
+  'kinds-of-lock',
+  'leases',
+  'nesting',
+  'passing-a-lease',
+  'testing',
+  'urls',
+  'waiting',
+]
+
 export const PAGES: readonly Page[] = [
   { path: 'README.md', servers: ['redis'] },
   { path: 'packages/holdfast/README.md', servers: ['redis'] },
@@ -31,7 +41,7 @@ export const PAGES: readonly Page[] = [
     runsElsewhere: 'it is the whole suite, which test/conformance runs for each store',
   },
   { path: 'docs/first-lock.md', servers: ['redis'], apart: true },
-  { path: 'docs/guide.md', locks: 'embedded:' },
+  ...GUIDE.map((name): Page => ({ path: `docs/guide/${name}.md`, locks: 'embedded:' })),
   { path: 'docs/processes.md', locks: 'embedded:', end: RECEIVE_SIGTERM },
   { path: 'docs/transactions.md', servers: ['postgres', 'redis'], locks: 'postgres:' },
   ...STORES.flatMap(pageOf),
@@ -60,6 +70,22 @@ function pageOf({ name, samples }: StoreDescriptor): Page[] {
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   'README.zh-CN.md': 'readme.test.ts compares its blocks with those of README.md',
   'docs/guarantees.md': 'verification/torture/dist/page.js writes it, and --check compares it',
+}
+
+/**
+ * Returns pages whose samples can be one program: the start of a process takes longer than they do.
+ */
+export function pagesTogether(pages: readonly Page[]): [Page, ...Page[]][] {
+  const groups = new Map<string, [Page, ...Page[]]>()
+  for (const page of pages) {
+    const { path, apart, end, ...around } = page
+    const isAlone = apart === true || end !== undefined
+    const key = isAlone ? path : JSON.stringify(around)
+    const group = groups.get(key)
+    if (group) group.push(page)
+    else groups.set(key, [page])
+  }
+  return [...groups.values()]
 }
 
 /** Returns the pages of the repository that have samples in one of these languages. */
