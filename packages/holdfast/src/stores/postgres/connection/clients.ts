@@ -6,7 +6,7 @@ import { LockUsageError } from '../../../errors.js'
 import { tooLate, type TimeLimit } from '../../sql/connection/statements.js'
 import { warnOnce } from '../../sql/connection/warn-once.js'
 import { codeOf, isInsideTransaction, isReadOnly } from '../errors.js'
-import { closeWithin } from './close-within.js'
+import { InstanceListener } from './instance-listener.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
 import {
   checkSingle,
@@ -79,10 +79,11 @@ export function clientOf(pool: unknown): Client {
 
 class PostgresJsClient implements Client {
   readonly #sql: PostgresJs
-  #listening: { unlisten(): Promise<void> } | undefined
+  readonly #listener: InstanceListener
 
   constructor(sql: PostgresJs) {
     this.#sql = sql
+    this.#listener = new InstanceListener(sql)
   }
 
   /**
@@ -132,26 +133,15 @@ class PostgresJsClient implements Client {
     }
   }
 
-  /** The library opens a connection for this, and opens it again after a loss. */
-  async listen(channel: string, events: ListenEvents): Promise<void> {
-    // An instance that has ended refuses this. It would listen, on a connection that never ends.
-    await this.#sql.unsafe('select 1')
-    let listens = 0
-    const onNotify = (payload: string): void => events.onNotify(payload)
-    this.#listening = await this.#sql.listen(channel, onNotify, () => {
-      listens += 1
-      if (listens > 1) events.onLost(true)
-    })
+  listen(channel: string, events: ListenEvents): Promise<void> {
+    return this.#listener.listen(channel, events)
   }
 
   /** The server that took no writes has ended it: see APPLY_BATCH_IN_OWN_TRANSACTION. */
   leaveListener(): void {}
 
-  async closeListener(): Promise<void> {
-    const listening = this.#listening
-    this.#listening = undefined
-    // On a silent connection the library would wait forever for an answer.
-    await closeWithin(listening?.unlisten())
+  closeListener(): Promise<void> {
+    return this.#listener.close()
   }
 }
 
