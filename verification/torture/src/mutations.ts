@@ -46,9 +46,9 @@ const ALONE: readonly Edit[] = [
     },
   ])
 
-/** In the two scripts that let a claim in. */
-function script(find: string, replace: string): Edit {
-  return { file: 'stores/redis/rule/scripts.generated.js', find, replace, times: 2 }
+/** In the scripts that let a claim in. */
+function script(find: string, replace: string, times = 5): Edit {
+  return { file: 'stores/redis/rule/scripts.generated.js', find, replace, times }
 }
 
 export const MUTATIONS: readonly TortureMutation[] = [
@@ -92,12 +92,11 @@ export const MUTATIONS: readonly TortureMutation[] = [
     name: 'renewal-without-owner',
     breaks: 'A renewal extends only the lease of its own claim',
     edits: [
-      {
-        file: 'stores/redis/rule/scripts.generated.js',
-        find: 'if holder and not holder[9] then\\nholder[2] = owner',
-        replace:
-          'holder = holder or state[13] if holder and not holder[9] then\\nholder[2] = owner',
-      },
+      script(
+        'if holder and not holder[9] then\\nholder[2] = owner',
+        'holder = holder or state[13] if holder and not holder[9] then\\nholder[2] = owner',
+        4,
+      ),
     ],
     store: 'redis',
     faults: ['flush'],

@@ -2,7 +2,9 @@
 import { expect, test } from 'vitest'
 import { batchQueue, type BatchRequest, type Verb } from '../../dist/stores/redis/verbs/batches.js'
 import { lockOf } from '../../dist/stores/redis/keys.js'
-import { NO_TERMS } from '../../dist/stores/redis/wire/terms-encoder.js'
+import * as scripts from '../../dist/stores/redis/rule/scripts.generated.js'
+import { NO_TERMS, TermsEncoder } from '../../dist/stores/redis/wire/terms-encoder.js'
+import { makeClaim } from './support/world.js'
 
 function doAll(waiting: (() => void)[]): void {
   for (const work of waiting.splice(0)) work()
@@ -17,10 +19,7 @@ function makeBatches() {
     publishTo: 'PUBLISH channel',
     atTickEnd: (work) => void atTickEnd.push(work),
     send: (_listener, _script, keys, [, first = '']) => {
-      const verbs =
-        first.length === 1
-          ? first
-          : [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
+      const verbs = [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
       calls.push(`${verbs} ${keys.map((key) => lockOf('hf', key)).join(' ')}`)
     },
   })
@@ -61,4 +60,77 @@ test('a full batch leaves at once, and the rest at the end of the tick', () => {
   expect(calls).toHaveLength(1)
   endTick()
   expect(calls.slice(1)).toEqual(['a k32'])
+})
+
+/** What leaves in one tick: the name of the script, and how many keys and arguments. */
+function callsOf(...requests: readonly (readonly [Verb, lock: string, weight?: number])[]) {
+  const calls: string[] = []
+  const encoder = new TermsEncoder()
+  const work: (() => void)[] = []
+  const queue = batchQueue({
+    prefix: 'hf',
+    oneLockACall: false,
+    publishTo: 'PUBLISH channel',
+    atTickEnd: (end) => void work.push(end),
+    send: (_listener, script, keys, args) => {
+      const [name] = Object.entries(scripts).find(([, value]) => value === script) ?? []
+      calls.push(`${name} ${keys.length} ${args.length}`)
+    },
+  })
+  const { owner } = makeClaim('any')
+  for (const [verb, lock, weight = 3] of requests) {
+    const claim = { ...makeClaim(lock), owner, kind: 'semaphore' as const, capacity: 3, weight }
+    const terms =
+      verb === 'a'
+        ? encoder.attempt(claim, true, 1)
+        : verb === 'r'
+          ? encoder.renewal(claim)
+          : encoder.withdrawal(claim.ttlMs, false)
+    queue.add({ verb, claim, terms, done: () => undefined })
+  }
+  doAll(work)
+  return calls
+}
+
+test.each([
+  [[['a', 'one']], 'attempts 1 5'],
+  [
+    [
+      ['a', 'one'],
+      ['a', 'two'],
+    ],
+    'attempts 2 6',
+  ],
+  [[['w', 'one']], 'releases 1 3'],
+  [
+    [
+      ['w', 'one'],
+      ['w', 'two'],
+    ],
+    'releases 2 4',
+  ],
+  [
+    [
+      ['a', 'one'],
+      ['w', 'two'],
+    ],
+    'releasesThenAttempts 2 8',
+  ],
+  [
+    [
+      ['a', 'one'],
+      ['a', 'two', 1],
+    ],
+    'applyBatch 2 4',
+  ],
+  [[['a', 'one', 1]], 'applyBatch 1 3'],
+  [
+    [
+      ['r', 'one'],
+      ['w', 'two'],
+    ],
+    'applyBatch 2 4',
+  ],
+] as const)('requests %j leave as %s', (requests, call) => {
+  expect(callsOf(...requests)).toEqual([call])
 })

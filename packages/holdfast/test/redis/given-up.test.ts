@@ -9,6 +9,7 @@ import type { Deployment } from '../../dist/stores/redis/connection/deployment.j
 import type { Verb } from '../../dist/stores/redis/verbs/batches.js'
 import { RedisRequests } from '../../dist/stores/redis/verbs/requests.js'
 import { RedisStore } from '../../dist/stores/redis/store.js'
+import { verbsOfWords } from './support/verbs-of.js'
 
 const CLAIM: Claim = {
   lock: 'order:1',
@@ -32,8 +33,8 @@ function makeStore() {
     get breaks() {
       return connection.breaks
     },
-    send: (listener, _script, _keys, [, verb]) =>
-      void open.set(verb as Verb, (line) => listener.done(undefined, line)),
+    send: (listener, _script, _keys, words) =>
+      void open.set(verbsOfWords(words) as Verb, (line) => listener.done(undefined, line)),
     subscriptions: () => ({
       publishTo: 'PUBLISH channel',
       join: () => ({ ready: undefined, leave: () => undefined }),

@@ -1,6 +1,6 @@
 /**
- * What the scripts answer, decided by the grant rule. The formats are those of
- * `rule/apply-batch.lua` and `rule/admin.lua`.
+ * What the scripts answer, decided by the grant rule. The formats are those of the scripts under
+ * `rule/`.
  */
 import type { Claim, HolderInfo, Owner } from 'holdfast/store'
 import { grantedLine, stealReasonText } from './answer-lines.js'
@@ -10,7 +10,7 @@ import { lockOf } from './peer.js'
 
 type BatchRequest = readonly [verb: keyof typeof VERBS, id: string, terms: string]
 
-/** One line for each item of a call. */
+/** Answers the scripts that take requests of a tick: one line for each. */
 export function applyBatch(
   space: Keyspace,
   keys: readonly string[],
@@ -31,17 +31,32 @@ export function applyBatch(
   return lines.join('\n')
 }
 
-/** One item comes as its words, several as one text with their terms behind it. */
-function requestsOf([what = '', ...rest]: readonly string[]): BatchRequest[] {
-  if (what in VERBS) {
-    const [terms = '', id = ''] = rest
-    return [[what as keyof typeof VERBS, id, terms]]
-  }
-  const words = JSON.parse(what) as (string | number)[]
+/** Which script the client calls shows in the place of the terms, which alone begin with `[`. */
+function requestsOf(words: readonly string[]): BatchRequest[] {
+  const at = words.findIndex((word) => word.startsWith('['))
+  if (at === 0) return anyRequests(words)
+  const [first = '', second = ''] = words
+  if (at < 0) return releasesOf(first, words.slice(1))
+  const attempted = (ids: readonly string[]): BatchRequest[] =>
+    ids.map((id) => ['a', id, words[at] ?? ''])
+  const ids = words.slice(at + 1)
+  // The attempts alone have two words before their terms, and with releases four.
+  if (at === 2) return attempted(ids)
+  const released = Number(first)
+  return [...releasesOf(second, ids.slice(0, released)), ...attempted(ids.slice(released))]
+}
+
+function releasesOf(ttlMs: string, ids: readonly string[]): BatchRequest[] {
+  return ids.map((id) => ['w', id, `[${ttlMs},0]`])
+}
+
+/** The requests of `apply-batch.lua`. */
+function anyRequests([list = '', ...terms]: readonly string[]): BatchRequest[] {
+  const words = JSON.parse(list) as (string | number)[]
   const items: BatchRequest[] = []
   for (let at = 0; at < words.length; at += 3) {
-    const [verb, terms, id] = words.slice(at, at + 3) as [keyof typeof VERBS, number, string]
-    items.push([verb, id, rest[terms] ?? ''])
+    const [verb, index, id] = words.slice(at, at + 3) as [keyof typeof VERBS, number, string]
+    items.push([verb, id, terms[index] ?? ''])
   }
   return items
 }

@@ -22,6 +22,7 @@
 -- Publishes as apply-batch.lua does.
 
 -- @include parts/base.lua
+-- @include parts/shorthands.lua
 -- @include parts/note-grants.lua
 -- @include parts/writes.lua
 -- @include parts/refused-claims.lua
@@ -138,7 +139,5 @@ else
   result = {}
   for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end
 end
-if grants then
-  -- @include parts/publish-grants.lua
-end
+-- @include parts/publish-grants.lua
 return result

@@ -18,7 +18,13 @@ import { keyOf } from '../keys.js'
 import { explain } from '../errors.js'
 import type { PublishTo } from '../connection/subscriptions.js'
 import type { ReplyListener } from '../connection/resilient-caller.js'
-import { applyBatch } from '../rule/scripts.generated.js'
+import {
+  applyBatch,
+  attempts,
+  releases,
+  releasesThenAttempts,
+  type Script,
+} from '../rule/scripts.generated.js'
 import type { EncodedTerms } from '../wire/terms-encoder.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract, `s`: seal. */
@@ -60,7 +66,7 @@ export function withdrawalCall(
   { lock, id, ttlMs }: ClaimRef,
 ): [keys: string[], args: string[]] {
   const channel = typeof publishTo === 'string' ? publishTo : publishTo(lock)
-  return [[keyOf(prefix, lock)], [channel, 'w', `[${ttlMs},1]`, id]]
+  return [[keyOf(prefix, lock)], [channel, JSON.stringify(['w', 0, id]), `[${ttlMs},1]`]]
 }
 
 function isWithdrawal({ verb }: BatchRequest): boolean {
@@ -75,28 +81,9 @@ class BatchSender {
   }
 
   send(requests: readonly BatchRequest[]): void {
-    const [first] = requests as readonly [BatchRequest]
-    if (requests.length === 1) {
-      this.#sendOne(first)
-      return
-    }
-    this.#sendAll(withdrawalsFirst(requests, isWithdrawal))
-  }
-
-  #sendAll(requests: readonly BatchRequest[]): void {
-    const [first] = requests as readonly [BatchRequest]
-    if (requests.length === 1) this.#sendOne(first)
-    else if (!this.#settings.oneLockACall) this.#sendTogether(requests)
-    else for (const group of byLock(requests)) this.#sendTogether(group)
-  }
-
-  /** Without JSON: a text to decode would be most of what one request costs the script. */
-  #sendOne(request: BatchRequest): void {
-    const { verb, terms, claim } = request
-    const { prefix, publishTo, send } = this.#settings
-    const channel = typeof publishTo === 'string' ? publishTo : publishTo(claim.lock)
-    const args = [channel, verb, terms.text, claim.id, ...terms.fastArgs]
-    send(request, applyBatch, [keyOf(prefix, claim.lock)], args)
+    const sorted = requests.length === 1 ? requests : withdrawalsFirst(requests, isWithdrawal)
+    if (!this.#settings.oneLockACall) this.#sendTogether(sorted)
+    else for (const group of byLock(sorted)) this.#sendTogether(group)
   }
 
   #sendTogether(requests: readonly BatchRequest[]): void {
@@ -104,7 +91,9 @@ class BatchSender {
     const { prefix, publishTo, send } = this.#settings
     const channel = typeof publishTo === 'string' ? publishTo : publishTo(first.claim.lock)
     const keys = requests.map(({ claim }) => keyOf(prefix, claim.lock))
-    send(new BatchListener(requests), applyBatch, keys, [channel, ...payloadOf(requests)])
+    const listener = requests.length === 1 ? first : new BatchListener(requests)
+    const [script, args] = alikeCall(channel, requests) ?? [applyBatch, anyCall(channel, requests)]
+    send(listener, script, keys, args)
   }
 }
 
@@ -133,6 +122,7 @@ class BatchListener implements ReplyListener {
 }
 
 function byLock(requests: readonly BatchRequest[]): Iterable<readonly BatchRequest[]> {
+  if (requests.length === 1) return [requests]
   const groups = new Map<string, BatchRequest[]>()
   for (const request of requests) {
     const { lock } = request.claim
@@ -143,8 +133,41 @@ function byLock(requests: readonly BatchRequest[]): Iterable<readonly BatchReque
   return groups.values()
 }
 
-/** Which request has which verb and terms, and then the terms. */
-function payloadOf(requests: readonly BatchRequest[]): string[] {
+/**
+ * Returns the script for withdrawals that are alike, then attempts that are alike, and its
+ * arguments. Nothing for other requests. These scripts spare the server an eighth to a quarter of
+ * its work for a pair: they have no JSON to decode.
+ */
+function alikeCall(
+  channel: string,
+  requests: readonly BatchRequest[],
+): [script: Script, args: string[]] | undefined {
+  const released = countAlike(requests, 0, 'w')
+  const attempted = countAlike(requests, released, 'a')
+  if (released + attempted < requests.length) return undefined
+  const ids = requests.map(({ claim }) => claim.id)
+  const release = requests[0]?.terms.fastArgs ?? []
+  const attempt = requests.at(-1)?.terms.fastArgs ?? []
+  if (attempted === 0) return [releases, [channel, ...release, ...ids]]
+  if (released === 0) return [attempts, [channel, ...attempt, ...ids]]
+  const count = String(released)
+  return [releasesThenAttempts, [channel, count, ...release, ...attempt, ...ids]]
+}
+
+/** Counts how many requests from `start` on have this verb and equal terms, for `alikeCall`. */
+function countAlike(requests: readonly BatchRequest[], start: number, verb: Verb): number {
+  const terms = requests[start]?.terms
+  if (!terms?.fastArgs) return 0
+  let end = start
+  for (; end < requests.length; end += 1) {
+    const next = requests[end] as BatchRequest
+    if (next.verb !== verb || (next.terms !== terms && next.terms.text !== terms.text)) break
+  }
+  return end - start
+}
+
+/** Returns the arguments for `apply-batch.lua`. */
+function anyCall(channel: string, requests: readonly BatchRequest[]): string[] {
   const texts: string[] = []
   const list: (string | number)[] = []
   for (const { verb, terms, claim } of requests) {
@@ -153,5 +176,5 @@ function payloadOf(requests: readonly BatchRequest[]): string[] {
     if (index < 0) index = texts.push(terms.text) - 1
     list.push(verb, index, claim.id)
   }
-  return [JSON.stringify(list), ...texts]
+  return [channel, JSON.stringify(list), ...texts]
 }

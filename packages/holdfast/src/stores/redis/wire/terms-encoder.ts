@@ -9,13 +9,12 @@ import type { SealedRenewal } from './redlock-seal.js'
 export interface EncodedTerms {
   /** All of it, as JSON. */
   readonly text: string
-  /** What the fast path of `apply-batch.lua` needs of it; nothing where it cannot take that. */
-  readonly fastArgs: readonly string[]
+  /** What `attempts.lua` or `releases.lua` need of it; nothing where they cannot take that. */
+  readonly fastArgs: readonly string[] | undefined
 }
 
-const NOTHING: readonly string[] = []
 /** Of a vote that is retracted. */
-export const NO_TERMS: EncodedTerms = { text: '[]', fastArgs: NOTHING }
+export const NO_TERMS: EncodedTerms = { text: '[]', fastArgs: undefined }
 
 export class TermsEncoder {
   readonly #owners = new WeakMap<Owner, string>()
@@ -49,7 +48,7 @@ export class TermsEncoder {
     const text = `["${kind}",${numbers},${this.#ownerText(owner)}]`
     this.#attempt = {
       text,
-      fastArgs: weight === capacity ? [String(ttlMs), String(tokens)] : NOTHING,
+      fastArgs: weight === capacity ? [String(ttlMs), String(tokens), text] : undefined,
     }
     this.#lastClaim = claim
     this.#enqueue = enqueue
@@ -61,12 +60,12 @@ export class TermsEncoder {
     const { owner, token, keepsEnd } = renewal
     const ttlMs = keepsEnd === true ? 0 : renewal.ttlMs
     if (token !== undefined) {
-      return { text: `[${ttlMs},${this.#ownerText(owner)},${token}]`, fastArgs: NOTHING }
+      return { text: `[${ttlMs},${this.#ownerText(owner)},${token}]`, fastArgs: undefined }
     }
     const last = this.#renewed
     if (last?.ttlMs !== ttlMs || last.owner !== owner) {
       this.#renewed = { ttlMs, owner }
-      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, fastArgs: NOTHING }
+      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, fastArgs: undefined }
     }
     return this.#renewal
   }
@@ -75,7 +74,7 @@ export class TermsEncoder {
     if (ttlMs !== this.#ttlMs || firm !== this.#firm) {
       this.#withdrawal = {
         text: `[${ttlMs},${firm ? 1 : 0}]`,
-        fastArgs: firm ? NOTHING : [String(ttlMs)],
+        fastArgs: firm ? undefined : [String(ttlMs)],
       }
       this.#ttlMs = ttlMs
       this.#firm = firm
@@ -84,7 +83,7 @@ export class TermsEncoder {
   }
 
   seal(token: bigint): EncodedTerms {
-    return { text: `[${token}]`, fastArgs: NOTHING }
+    return { text: `[${token}]`, fastArgs: undefined }
   }
 
   /** The owner as a JSON text inside JSON: the scripts keep it without reading it. */

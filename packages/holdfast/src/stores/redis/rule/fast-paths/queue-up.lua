@@ -1,20 +1,22 @@
 -- Fast path: puts a claim for all of a lock at the end of its queue, behind others of its kind.
 --
 -- Input   key, id  the lock and the claim
---         state  the state of the lock, which another claim holds as a whole
---         terms  the terms of the attempt
---         channel  the channel on which the claim's client listens
--- Output  queue_up(key, id, state, terms, channel)  the answer; nil where the general path has to
---         decide
-function queue_up(key, id, state, terms, channel)
-  if state[WAITERS] == 0 or now >= state[STUCK_UNTIL] then return nil end
-  local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(terms)
+--         state  the state of the lock, which a claim holds as a whole
+--         terms, ttl_ms, tokens  of the attempt
+--         ARGV 1  ends with the channel on which the claim's client listens
+-- Output  queue_up(key, id, state)  the answer; nil where the general path has to decide
+local decoded
+local function queue_up(key, id, state)
+  if state[SOLE][ID] == id or state[WAITERS] == 0 or now >= state[STUCK_UNTIL] then return nil end
+  decoded = decoded or cjson.decode(terms)
+  local kind, capacity, weight, _, heartbeat_ms, _, enqueue, owner = unpack(decoded)
   if kind ~= state[KIND] or capacity ~= state[CAPACITY] or enqueue ~= 1 then return nil end
   local needed_until = max(state[NEEDED_UNTIL], now + heartbeat_ms * HEARTBEATS_TO_LIVE)
   if needed_until > state[HELPERS_UNTIL] then return nil end
   -- Withdrawn, or waits already.
   if try('ZSCORE', key .. ':t', id) then return nil end
-  local waiter = { id, owner, weight, ttl_ms, tokens, heartbeat_ms, now, now, channel }
+  local channel = string.match(ARGV[1], '^%S+ (.*)$')
+  local waiter = { id, owner, weight, ttl_ms, tokens + 0, heartbeat_ms, now, now, channel }
   if try('HSETNX', key .. ':w', id, cmsgpack.pack(waiter)) ~= 1 then return nil end
   local number = state[SEQUENCE] + 1
   try('ZADD', key .. ':q', string.format('%.0f', number), id)

@@ -2,13 +2,16 @@
 -- live, and also want all of the lock.
 --
 -- Input   key, id  the lock and the claim
---         ttl_ms  how long the withdrawal has to be remembered
---         state  the state of the lock, which the claim holds as a whole
--- Output  release_to_next(key, id, ttl_ms, state)  the answer; nil where the general path has to
---         decide
-function release_to_next(key, id, ttl_ms, state)
-  local tomb_ends = now + ttl_ms
-  if state[WAITERS] == 0 then return nil end
+--         state  the state of the lock, which a claim holds as a whole
+--         withdrawn_ms  how long the withdrawal has to be remembered
+-- Output  release_to_next(key, id, state)  the answer; nil where the general path has to decide
+
+-- @include parts/note-grants.lua
+-- @include parts/next-token.lua
+
+local function release_to_next(key, id, state)
+  if state[SOLE][ID] ~= id or state[WAITERS] == 0 then return nil end
+  local tomb_ends = now + withdrawn_ms
   if state[SINCE_TRIM] >= TRIM_AFTER or state[TOMBS_UNTIL] < tomb_ends then return nil end
   local first, second
   for index, waiting_id in ipairs(try('ZRANGE', key .. ':q', 0, 1)) do

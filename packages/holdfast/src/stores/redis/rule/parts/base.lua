@@ -1,9 +1,9 @@
--- What every part needs: constants, shorthands and the server's time. The build replaces names in
--- capitals by their values. A constant would cost each function that uses it a search through all
--- of them, at each call of the script.
+-- What every script needs: constants, the ways to call the server, and its time. The build replaces
+-- names in capitals by their values. A constant would cost each function that uses it a search
+-- through all of them, at each call of the script.
 --
 -- Input   none
--- Output  the constants; call, try and other shorthands; grants, for publish-grants.lua;
+-- Output  the constants; call, try and sub; grants, for publish-grants.lua;
 --         now and token_floor, the server's time in milliseconds and in microseconds
 
 -- The state of a lock. SEQUENCE: the last queue number. SHARING: how many holders share the lock.
@@ -40,7 +40,7 @@ local SOLE_FORM, SOLE_LENGTH = '>BHddddHs', 37
 -- each with a zero byte. Of a longer ring only the newer half is kept. A sole head ends with the
 -- claim's terms, so that a release need not read them. Scripts pay for each byte of each text that
 -- they read.
-local RING_LENGTH, HALF_RING = 240, 120
+local RING_LENGTH, HALF_RING = 80, 40
 
 local HEARTBEATS_TO_LIVE = 3
 -- The keys of a lock outlive what is in them by this, so that the last token is remembered. This
@@ -54,10 +54,7 @@ local ABSENT, LEFT, RELEASED = 0, 1, 2
 local FIRM = 4503599627370496
 local COMMON_KEPT, FIRM_KEPT, TRIM_AFTER = 128, 8192, 256
 
-local call, pack_form, unpack_form = redis.call, struct.pack, struct.unpack
-local try = redis.pcall
-local ceil, floor, max = math.ceil, math.floor, math.max
-local byte, find, sub = string.byte, string.find, string.sub
+local call, try, sub = redis.call, redis.pcall, string.sub
 
 -- What waiters were granted in this call, as lines of text by channel; nil while there is nothing.
 local grants

@@ -3,6 +3,11 @@
 -- Input   as run_verb says below
 -- Output  run_verb(verb, key, head, id, terms)  the line of the answer, or of its error
 
+-- @include parts/note-grants.lua
+-- @include parts/writes.lua
+-- @include parts/refused-claims.lua
+-- @include parts/lock-state.lua
+-- @include parts/grant-rule.lua
 -- @include parts/redlock-seal.lua
 -- @include parts/attempt.lua
 -- @include parts/renew.lua

@@ -1,8 +1,10 @@
 -- Publishes what waiters were granted in this call. A grant that cannot be published is found by
 -- the waiter's next attempt.
 --
--- Input   grants  lines by channel
+-- Input   grants  lines by channel, or nil
 --         ARGV 1  begins with the command that publishes
 -- Output  a message for each channel
-local command = string.match(ARGV[1], '^%S+')
-for channel, lines_of_channel in pairs(grants) do try(command, channel, lines_of_channel) end
+if grants then
+  local command = string.match(ARGV[1], '^%S+')
+  for channel, lines_of_channel in pairs(grants) do try(command, channel, lines_of_channel) end
+end
