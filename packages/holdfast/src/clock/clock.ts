@@ -87,5 +87,5 @@ export const systemRandom: Random = {
   next: () => Math.random(),
   // Users type ids on command lines, where a leading `-` would make an option of it. The
   // replacement costs a fiftieth of a bit.
-  id: () => randomBytes(16).toString('base64url').replace(/^-/, '_'),
+  id: () => randomBytes(12).toString('base64url').replace(/^-/, '_'),
 }
