@@ -13,7 +13,7 @@ const check = process.argv.includes('--check')
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-api-'))
 let failed = 0
 
-for (const folder of ['packages/holdfast', 'packages/conformance']) {
+for (const folder of ['packages/holdfast', 'packages/conformance', 'packages/fastify']) {
   const entries = entriesOf(folder)
   mkdirSync(join(root, folder, 'api'), { recursive: true })
   for (const [name, types] of entries) failed += report(folder, name, types)

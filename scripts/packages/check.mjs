@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkBundlers } from './bundlers.mjs'
+import { checkFastify } from './frameworks.mjs'
 import { reportImportTime } from './import-time.mjs'
 import { checkLints } from './lints.mjs'
 import { checkReadmes } from './readmes.mjs'
@@ -37,6 +38,7 @@ try {
   if (!isQuick) {
     await checkTypes(folder, tarballs)
     await checkTestRunners(folder, tarballs)
+    await checkFastify(folder, tarballs)
     await checkNodes(project)
   }
 } finally {

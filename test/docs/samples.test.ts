@@ -68,6 +68,8 @@ test.each(pagesTogether(running).map((group) => [group.map(({ path }) => path), 
       HOLDFAST_STORE: store,
       // Of `embeddedStore()` without a folder.
       XDG_STATE_HOME: join(folder, 'state'),
+      // A server of a sample takes any free port.
+      PORT: '0',
       LOCKS: page.locks === 'embedded:' ? store : page.locks,
       ...servers.envFor(page.servers ?? []),
     }

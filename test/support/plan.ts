@@ -87,6 +87,10 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
     files: ['packages/holdfast/test/redis/answers.test.ts'],
   },
   {
+    reason: 'each integration has one smoke test, which runs',
+    files: ['packages/fastify/test/requests/**'],
+  },
+  {
     reason: 'each takes long, and other tests or a smaller set of the same file run',
     files: ['test/oversell/**'],
     parts: [

@@ -21,6 +21,10 @@ export interface Page {
 }
 
 const TAKE_ONE_LOCK = `await locks.mutex('sample').run(work)`
+const PAY = `
+const paid = await app.inject({ method: 'POST', url: '/orders/7/pay' })
+if (paid.body !== '{"paid":true}') throw new Error(paid.body)
+await app.close()`
 const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) await listener('SIGTERM')`
 
 const GUIDE = [
@@ -40,6 +44,8 @@ export const PAGES: readonly Page[] = [
     path: 'packages/conformance/README.md',
     runsElsewhere: 'it is the whole suite, which test/conformance runs for each store',
   },
+  { path: 'packages/fastify/README.md', servers: ['redis'], end: PAY },
+  { path: 'docs/integrations/fastify.md', servers: ['redis'], end: PAY },
   { path: 'docs/first-lock.md', servers: ['redis'], apart: true },
   ...GUIDE.map((name): Page => ({ path: `docs/guide/${name}.md`, locks: 'embedded:' })),
   { path: 'docs/processes.md', locks: 'embedded:', end: RECEIVE_SIGTERM },
