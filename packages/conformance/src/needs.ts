@@ -79,6 +79,8 @@ export const keeps: Need = {
     const options = { atLeastMs: 1_000 }
     await expectError('UNSUPPORTED', () => locks.mutex(context.name()).run(mustNotRun, options))
     await expectError('UNSUPPORTED', () => locks.oncePerTick(context.name(), mustNotRun, options))
+    const due = { ...options, slot: context.time.clock.wallMs() }
+    await expectError('UNSUPPORTED', () => locks.oncePerTick(context.name(), mustNotRun, due))
   },
 }
 

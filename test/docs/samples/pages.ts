@@ -31,6 +31,7 @@ const GUIDE = [
   'kinds-of-lock',
   'leases',
   'nesting',
+  'once-per-tick',
   'passing-a-lease',
   'testing',
   'urls',

@@ -15,7 +15,9 @@ import { handles } from './locks/handles.js'
 import { kinds } from './locks/kinds.js'
 import { lease } from './locks/lease.js'
 import { loss } from './locks/loss.js'
+import { oncePerTick } from './locks/once-per-tick.js'
 import { openReleases } from './locks/open-releases.js'
+import { killedKeepers } from './killed-keepers.js'
 import { processes } from './processes.js'
 import { adopt } from './verbs/adopt.js'
 import { attempt } from './verbs/attempt.js'
@@ -62,10 +64,12 @@ const GROUPS = [
   handles,
   fencedHandles,
   atLeast,
+  oncePerTick,
   election,
   deadlocks,
   administration,
   processes,
+  killedKeepers,
 ]
 
 export const ALL_CASES: readonly Case[] = GROUPS.flatMap(({ cases }) => cases)

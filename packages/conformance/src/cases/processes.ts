@@ -8,35 +8,15 @@ import { checkHistory, holdsOf } from '../check/index.js'
 import type { Context } from '../context.js'
 import type { Subject } from '../subject.js'
 import { afterLastEvents, parseHistory, type HistoryEvent } from '../history/index.js'
-import { keeps, queue, worker as needsWorker } from '../needs.js'
-import { WorkerProcess } from '../worker/process.js'
+import { queue, worker as needsWorker } from '../needs.js'
+import type { WorkerProcess } from '../worker/process.js'
+import { START_MS, withWorkers } from './with-workers.js'
 
 export const processes = new Group('processes', [needsWorker])
 
-/** How long a process may take to start, in milliseconds. */
-const START_MS = 30_000
 const CONTENDERS = 4
 /** On a busy machine a process takes a second to start, and the lock of a killed one its TTL. */
 const ROUND_LIMIT_MS = 4000
-
-/** Calls `use` with a function that starts workers, and kills them at the end. */
-async function withWorkers(
-  context: Context,
-  use: (start: () => WorkerProcess) => Promise<void>,
-): Promise<void> {
-  const started: WorkerProcess[] = []
-  const { worker } = context.subject
-  assert.ok(worker)
-  try {
-    await use(() => {
-      const process = new WorkerProcess(worker)
-      started.push(process)
-      return process
-    })
-  } finally {
-    for (const process of started) await process.kill()
-  }
-}
 
 /** Makes the worker acquire the lock of the context. Returns its token. */
 async function holding(
@@ -74,32 +54,6 @@ processes.test(
       if (token !== undefined) assert.ok(lease.token > token)
     })
   },
-)
-
-processes.test(
-  'a lock with atLeastMs stays taken when its holder is killed',
-  async (context) => {
-    await withWorkers(context, async (start) => {
-      const worker = start()
-      const first = { lock: context.name('first'), ttlMs: context.longMs }
-      const ready = worker.ask({ ask: 'acquire', ...first })
-      await context.time.within(ready, START_MS, 'the start of a worker')
-      const mutex = (await context.locks()).mutex(context.name())
-      const atLeastMs = Math.max(1_500, context.shortMs)
-      // The time counts from the grant, which comes after the request.
-      const untilMs = context.time.nowMs() + atLeastMs - 1
-      const held = worker.ask({ ask: 'keep', lock: context.name(), atLeastMs })
-      await context.time.within(held, START_MS, 'the lock in a worker')
-      await worker.kill()
-      for (;;) {
-        const lease = await mutex.tryAcquire()
-        if (context.time.nowMs() >= untilMs) break
-        assert.equal(lease, undefined)
-        await context.time.pass(100)
-      }
-    })
-  },
-  { needs: [keeps] },
 )
 
 processes.test(

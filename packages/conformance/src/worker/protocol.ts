@@ -7,6 +7,14 @@ export type WorkerRequest =
    * Runs work that does not end, with `atLeastMs`. Answered with the token when it has begun.
    */
   | { readonly ask: 'keep'; readonly lock: string; readonly atLeastMs: number }
+  /** Runs work that does not end in a slot. Answered with the token when it has begun. */
+  | {
+      readonly ask: 'tick'
+      readonly lock: string
+      readonly slot: number
+      readonly atLeastMs: number
+      readonly ttlMs: number
+    }
   /** Releases the lease of `acquire`. Answered with the outcome. */
   | { readonly ask: 'release'; readonly lock: string }
   /** Answered with `lease.held`, and whether the signal has aborted. */

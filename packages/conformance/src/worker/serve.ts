@@ -49,7 +49,11 @@ class Worker {
       case 'acquire':
         return this.#acquire(request)
       case 'keep':
-        return this.#keep(request)
+        return this.#begun((work) =>
+          this.#locks.mutex(request.lock).run(work, { atLeastMs: request.atLeastMs }),
+        )
+      case 'tick':
+        return this.#tick(request)
       case 'release':
         return { answer: 'released', outcome: await this.#lease(request.lock).release() }
       case 'held':
@@ -76,13 +80,20 @@ class Worker {
     return this.#describe(lease)
   }
 
-  #keep({ lock, atLeastMs }: WorkerRequest & { ask: 'keep' }): Promise<WorkerAnswer> {
+  #tick({ lock, slot, atLeastMs, ttlMs }: WorkerRequest & { ask: 'tick' }): Promise<WorkerAnswer> {
+    return this.#begun((work) => this.#locks.oncePerTick(lock, work, { slot, atLeastMs, ttlMs }))
+  }
+
+  /** Starts work that does not end, and resolves when it has begun. */
+  #begun(
+    start: (work: (lease: Lease) => Promise<never>) => Promise<unknown>,
+  ): Promise<WorkerAnswer> {
     return new Promise((resolve, reject) => {
       const work = (lease: Lease): Promise<never> => {
         resolve(this.#describe(lease))
         return new Promise(() => undefined)
       }
-      this.#locks.mutex(lock).run(work, { atLeastMs }).catch(reject)
+      start(work).catch(reject)
     })
   }
 

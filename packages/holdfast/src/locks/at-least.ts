@@ -77,14 +77,18 @@ export function fixedSettings(
       { lock },
     )
   }
-  if (frameOf(client, lock)) {
-    throw new LockUsageError(
-      `run of "${lock}" with atLeastMs takes a lease of its own, and this context holds one. Call it outside.`,
-      { lock },
-    )
-  }
+  assertOutside(client, lock, `run of "${lock}" with atLeastMs`)
   const ttlMs = Math.max(own.ttlMs, Math.ceil(atLeastMs * LONGER_BY) + LONGER_BY_MS)
   return lockSettings({ ttlMs, renew: false }, own, store)
+}
+
+/** @throws LockUsageError where the async context holds the lock. */
+export function assertOutside(client: Client, lock: string, call: string): void {
+  if (!frameOf(client, lock)) return
+  throw new LockUsageError(
+    `${call} takes a lease of its own, and this context holds one. Call it outside.`,
+    { lock },
+  )
 }
 
 /** @throws UnsupportedLockError where the end of the process always frees the lock. */

@@ -32,6 +32,7 @@ import type { TickOptions, TickResult } from './once-per-tick.js'
 import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
 import { semaphore, type Semaphore, type SemaphoreOptions } from './semaphore.js'
 import { singleFlight, type SingleFlight } from './single-flight.js'
+import { notOfSlot } from './slot-name.js'
 import type { StealLockOptions } from './steal.js'
 import { holdersOf, storeCalls } from './store-calls.js'
 import { striped, type StripedLock, type StripedOptions } from './striped.js'
@@ -96,9 +97,14 @@ export interface Locks extends AsyncDisposable {
    */
   singleFlight(name: string, options?: LockOptions): SingleFlight
   /**
-   * Runs `work` unless another process does or has just done it: for a cron job on several replicas
-   * whose clocks differ. Never waits. The lock stays taken for `atLeastMs` after the grant, and is
-   * a mutex of this name.
+   * Runs `work` unless another process does or did: for a cron job on several replicas whose clocks
+   * differ. With `slot`, the time at which the run was due, each slot runs at most once. Its lock
+   * stays taken, and the mutex of this name covers the run, which gets the lease of that. Without
+   * `slot` the mutex stays taken for `atLeastMs` after the grant.
+   * ```js
+   * const slot = Math.floor(Date.now() / 60_000) * 60_000 // of a timer that fires each minute
+   * await locks.oncePerTick('poll', work, { slot, atLeastMs: 10_000 })
+   * ```
    * @throws UnsupportedLockError on ZooKeeper. Otherwise as `mutex.run` does.
    */
   oncePerTick<T>(
@@ -200,21 +206,22 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
 
 /** The locks, and what is made of them. */
 function kindsOfLocks(client: Client, named: Named) {
+  const own: Named = (name) => notOfSlot(named(name))
   return {
-    mutex: (name, lock) => mutex(client, named(name), lock),
-    readWriteLock: (name, lock) => readWriteLock(client, named(name), lock),
-    semaphore: (name, lock) => semaphore(client, named(name), lock),
+    mutex: (name, lock) => mutex(client, own(name), lock),
+    readWriteLock: (name, lock) => readWriteLock(client, own(name), lock),
+    semaphore: (name, lock) => semaphore(client, own(name), lock),
     multi(locks, extra?: unknown) {
       checkNoOptions('multi', extra)
       return multi(client, locks)
     },
-    striped: (name, lock) => striped(client, named(name), lock),
+    striped: (name, lock) => striped(client, own(name), lock),
     election(name, lock) {
-      const full = named(name)
+      const full = own(name)
       const holders = () => holdersOf(client, full)
       return new LockElection(client, mutex(client, full, lock, 'election'), holders)
     },
-    singleFlight: (name, lock) => singleFlight(mutex(client, named(name), lock, 'singleFlight')),
+    singleFlight: (name, lock) => singleFlight(mutex(client, own(name), lock, 'singleFlight')),
   } satisfies Partial<Locks>
 }
 

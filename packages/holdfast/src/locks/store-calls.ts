@@ -13,6 +13,7 @@ import {
   type PingOptions,
 } from './look-up.js'
 import { oncePerTick, type TickOptions, type TickResult } from './once-per-tick.js'
+import { notOfSlot } from './slot-name.js'
 import { steal, type StealLockOptions } from './steal.js'
 
 /**
@@ -39,8 +40,8 @@ export function storeCalls(client: Client, namespace: string, named: (name: unkn
       work: (lease: Lease) => T | PromiseLike<T>,
       options: TickOptions,
     ): Promise<TickResult<T>> {
-      const full = named(name)
-      return oncePerTick(client, full, () => holdersOf(client, full), work, options)
+      const full = notOfSlot(named(name))
+      return oncePerTick(client, full, (lock) => holdersOf(client, lock), work, options)
     },
   }
 }
