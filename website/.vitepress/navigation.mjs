@@ -17,6 +17,7 @@ const GUIDE = {
     { text: 'Leases', link: '/guide/leases' },
     { text: 'Waiting', link: '/guide/waiting' },
     { text: 'Kinds of lock', link: '/guide/kinds-of-lock' },
+    { text: 'Once per tick', link: '/guide/once-per-tick' },
     { text: 'Locks inside of locks', link: '/guide/nesting' },
     { text: 'Passing a lease on', link: '/guide/passing-a-lease' },
     { text: 'Inspect, steal, close', link: '/guide/inspect-and-steal' },
