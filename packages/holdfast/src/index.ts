@@ -29,7 +29,13 @@ export type {
 } from './options/lock-options.js'
 export { channelName } from './lease/runtime/events.js'
 export { onLockEvent } from './lease/runtime/listen-to-events.js'
-export type { LockEvent, LockEventName, LockEvents } from './lease/runtime/events.js'
+export type { LockEvent, LockEventName, LockEvents, NoLeaseEvent } from './lease/runtime/events.js'
+export type {
+  AcquireOutcome,
+  LockTrace,
+  LockTraceName,
+  LockTraces,
+} from './lease/runtime/traces.js'
 export { findDeadlocks } from './lease/deadlock/find-deadlocks.js'
 export type { Deadlock } from './lease/deadlock/find-deadlocks.js'
 export {

@@ -28,6 +28,7 @@ await app.close()`
 const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) await listener('SIGTERM')`
 
 const GUIDE = [
+  'events',
   'kinds-of-lock',
   'leases',
   'nesting',

@@ -17,6 +17,7 @@ import { lease } from './locks/lease.js'
 import { loss } from './locks/loss.js'
 import { oncePerTick } from './locks/once-per-tick.js'
 import { openReleases } from './locks/open-releases.js'
+import { traces } from './locks/traces.js'
 import { killedKeepers } from './killed-keepers.js'
 import { processes } from './processes.js'
 import { adopt } from './verbs/adopt.js'
@@ -68,6 +69,7 @@ const GROUPS = [
   election,
   deadlocks,
   administration,
+  traces,
   processes,
   killedKeepers,
 ]

@@ -28,6 +28,15 @@ export function detached<T>(work: () => T): T {
 }
 
 /**
+ * Runs `work` by way of `start`, which runs without the value of this context. `work` has it.
+ */
+export function startWithoutValue<T>(start: (work: () => T) => T, work: () => T): T {
+  if (!hasContexts) return start(work)
+  const value = contexts.getStore()
+  return contexts.run(undefined, () => start(() => contexts.run(value, work)))
+}
+
+/**
  * Binds `work` to the current async context, without the value of that. Otherwise a callback from a
  * shared timer or connection would run in the context of the caller that created it.
  */

@@ -6,7 +6,7 @@ import { hasContexts } from '../async/async-context.js'
 import { adoptHandle } from './adopt/export-and-adopt.js'
 import type { Client } from './client.js'
 import { currentFrame } from './nesting/run-frames.js'
-import { Grant } from './grant/grant.js'
+import type { Grant } from './grant/grant.js'
 import { releaseGrant } from './local-queue/local-hand-off.js'
 import { abortBefore } from './hold/early-abort.js'
 import { asHeldLease, HeldLease } from './hold/held-lease.js'
@@ -21,15 +21,17 @@ import {
 } from '../options/lock-options.js'
 import { checkKeys } from '../options/known-keys.js'
 import { noFunction } from '../options/no-function.js'
-import type { ClaimListener } from './claim/claim-terms.js'
+import { attemptOnce } from './local-queue/one-attempt.js'
 import type { LocalQueue, QueueRegistry } from './local-queue/queue-registry.js'
 import { frameToReenter, refuseSelfDeadlock, runInside } from './nesting/reentrancy.js'
+import type { AcquireTrace } from './runtime/acquire-trace.js'
+import { channels } from './runtime/events.js'
 import type { AwaitedClaim } from './runtime/open-waits.js'
 import { runAndRelease } from './hold/run-and-release.js'
 import type { ClaimTemplate } from './runtime/runtime.js'
-import { startClaim } from './claim/start-claim.js'
+import { tracedRun } from './runtime/traces.js'
 import { timeoutWithHolders } from './wait/timeout-with-holders.js'
-import { limitsOf, STILL_BUSY, CallerWait, type WaitLimits } from './wait/caller-wait.js'
+import { limitsOf, STILL_BUSY, type WaitLimits } from './wait/caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
 const ONE_ATTEMPT: WaitLimits = { waitMs: 0, outageMs: 0, signal: undefined }
@@ -69,24 +71,22 @@ export class Acquirer {
   }
 
   /** Waits for a lease. Without a promise where the store grants it in the same tick. */
-  acquire(options?: AcquireOptions): HeldLease | Promise<HeldLease> {
+  acquire(options?: AcquireOptions, trace?: AcquireTrace): HeldLease | Promise<HeldLease> {
     const { runtime } = this.#client
     if (runtime.closed) throw runtime.lateCallError(this.#template.lock)
-    const limits =
-      options === undefined ? this.#client.waitLimits : this.#limits('acquire', options)
+    const limits = this.#limits('acquire', options, trace)
     // Before the first run of the process no context holds a lock.
     if (hasContexts) refuseSelfDeadlock(this.#client, this.#template)
     return (options === undefined ? this : this.#withTerms(options)).#acquire(limits)
   }
 
   /** Waits up to `waitMs`, by default for one attempt. A busy lock is a value, not an error. */
-  async tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
+  async tryAcquire(options?: AcquireOptions, trace?: AcquireTrace): Promise<HeldLease | undefined> {
     this.#client.runtime.assertOpen(this.#template.lock)
-    const limits =
-      options === undefined ? ONE_ATTEMPT : this.#limits('tryAcquire', options, ONE_ATTEMPT)
+    const limits = this.#limits('tryAcquire', options, trace, ONE_ATTEMPT)
     const acquirer = options === undefined ? this : this.#withTerms(options)
     if (limits.waitMs === 0) {
-      const lease = await acquirer.#attempt(limits.signal)
+      const lease = await acquirer.#attempt(limits)
       const isReady = !lease || acquirer.#settings.abortBeforeMs === 0
       return isReady || (await acquirer.#abortsEarly(lease)) ? lease : undefined
     }
@@ -99,38 +99,35 @@ export class Acquirer {
     }
   }
 
-  async #attempt(signal: AbortSignal | undefined): Promise<HeldLease | undefined> {
-    const { runtime, cohorts } = this.#client
+  async #attempt(limits: WaitLimits): Promise<HeldLease | undefined> {
+    const { cohorts } = this.#client
     const cohort = this.#isShared ? cohorts.find(this.#queueKey) : undefined
     if (cohort?.busy === true) {
       // They do not know whether it is busy.
       if (cohort.pending?.failure) throw cohort.pending.failure
       return undefined
     }
-    const nowMs = runtime.clock.monotonicMs()
-    const limits = { waitMs: Infinity, outageMs: 0, signal }
-    const wait = new CallerWait<HeldLease | undefined>(runtime, this.#template.lock, nowMs, limits)
-    const take = (grant: Grant): HeldLease => {
-      const durationMs = runtime.clock.monotonicMs() - nowMs
-      runtime.announce('granted', grant.claim, { token: grant.token, durationMs })
-      return this.#isShared
+    const terms = { template: this.#template, renews: this.#settings.renew, limits }
+    return attemptOnce(this.#client, terms, (grant, nowMs) =>
+      this.#isShared
         ? cohorts
             .get(this.#queueKey, this.#template)
             .startLease(grant, nowMs, this.#settings.maxHoldMs)
-        : this.#leaseAlone(grant)
-    }
-    this.#attemptOnce(wait, (grant, error) => {
-      if (error === undefined) wait.serve(grant && take(grant))
-      else wait.fail(error)
-    })
-    return wait.promise
+        : this.#leaseAlone(grant),
+    )
   }
 
   /** Takes over an exported lease. It is never handed on inside the process. */
   async adopt(handle: unknown): Promise<HeldLease> {
+    const { runtime } = this.#client
+    const nowMs = runtime.clock.monotonicMs()
     const grant = await adoptHandle(this.#client, this.#template, this.#settings.renew, handle)
     const lease = this.#leaseAlone(grant)
-    if (this.#client.runtime.closed) throw await this.#releaseLate(lease)
+    if (channels.granted.hasSubscribers) {
+      const durationMs = runtime.clock.monotonicMs() - nowMs
+      runtime.announce('granted', grant.claim, { token: grant.token, durationMs })
+    }
+    if (runtime.closed) throw await this.#releaseLate(lease)
     if (await this.#abortsEarly(lease)) return lease
     throw lease.lossError()
   }
@@ -144,13 +141,18 @@ export class Acquirer {
     return this.#client.runtime.closedError(this.#template.lock)
   }
 
-  async run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+  /** @param trace its owner notes a failure */
+  async run<T>(
+    work: (lease: HeldLease) => T | PromiseLike<T>,
+    options?: RunOptions,
+    trace?: AcquireTrace,
+  ): Promise<T> {
     if (typeof work !== 'function') {
       const { lock } = this.#template
       throw noFunction(`run of "${lock}"`, work, { lock })
     }
     this.#client.runtime.assertOpen(this.#template.lock)
-    const limits = options === undefined ? this.#client.waitLimits : this.#limits('run', options)
+    const limits = this.#limits('run', options, trace)
     const acquirer = options === undefined ? this : this.#withTerms(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
     const startedMs = this.#client.runtime.clock.monotonicMs()
@@ -160,24 +162,33 @@ export class Acquirer {
         this.#client,
         frame,
         { template: this.#template, limits, startedMs },
-        (lease) => work(asHeldLease(lease)),
+        (outer) => {
+          const lease = asHeldLease(outer)
+          trace?.grant(lease)
+          return tracedRun(this.#client.runtime, lease, () => work(lease))()
+        },
       ))
     if (inside) return inside.value
-    const lease = await (frame
-      ? acquirer.#acquireAfter(startedMs, limits)
-      : acquirer.#acquire(limits))
+    const begun = frame && startedMs
+    const lease = await (trace
+      ? trace.enter(() => acquirer.#acquireSince(begun, limits))
+      : acquirer.#acquireSince(begun, limits))
     if (this.#client.runtime.closed) throw await this.#releaseLate(lease)
+    trace?.grant(lease)
     return runAndRelease(this.#client, lease, work, acquirer.#settings.awaitRelease)
   }
 
   #limits(
     call: string,
-    options: AcquireOptions,
+    options: AcquireOptions | undefined,
+    trace: AcquireTrace | undefined,
     defaults: WaitLimits = this.#client.waitLimits,
   ): WaitLimits {
+    if (options === undefined) return trace ? { ...defaults, trace } : defaults
     const { lock } = this.#template
     checkKeys(call, options, call === 'run' ? RUN_KEYS : ACQUIRE_KEYS, { lock })
-    return limitsOf(lock, options, defaults)
+    const limits = limitsOf(lock, options, defaults)
+    return trace ? { ...limits, trace } : limits
   }
 
   /**
@@ -218,7 +229,7 @@ export class Acquirer {
     isWhole = this.#settings.abortBeforeMs === 0,
   ): HeldLease | Promise<HeldLease> {
     if (!isWhole) return this.#acquireWhole(limits)
-    if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
+    if (limits.waitMs === 0) return this.#acquireNow(limits)
     const nowMs = this.#client.runtime.clock.monotonicMs()
     const frame = hasContexts ? currentFrame() : undefined
     if (frame) {
@@ -231,6 +242,11 @@ export class Acquirer {
     return this.#client.waiters.admit(this.#template.lock, maxWaiters, () =>
       queue.enter(limits, nowMs, maxHoldMs),
     )
+  }
+
+  /** @param startedMs when an earlier wait of the call began, if there was one */
+  #acquireSince(startedMs: number | undefined, limits: WaitLimits): HeldLease | Promise<HeldLease> {
+    return startedMs === undefined ? this.#acquire(limits) : this.#acquireAfter(startedMs, limits)
   }
 
   /** Acquires with what is left of the limits after an earlier wait. */
@@ -246,34 +262,13 @@ export class Acquirer {
     }
   }
 
-  async #acquireNow(signal: AbortSignal | undefined): Promise<HeldLease> {
-    const lease = await this.#attempt(signal)
+  async #acquireNow(limits: WaitLimits): Promise<HeldLease> {
+    const lease = await this.#attempt(limits)
     if (lease) return lease
     throw new LockTimeoutError(0, {
       lock: this.#template.lock,
       store: this.#client.runtime.store.name,
     })
-  }
-
-  /** Attempts without queueing, until the caller gives up. */
-  #attemptOnce(
-    wait: Pick<CallerWait<HeldLease | undefined>, 'fail' | 'onGiveUp'>,
-    done: ClaimListener['done'],
-  ): void {
-    const terms = {
-      enqueue: false,
-      renews: this.#settings.renew,
-      attemptTerms: () => ({ options: { enqueue: false, tokens: 1 }, localWaiters: 0 }),
-    }
-    try {
-      const found = startClaim(this.#client, this.#template, terms, { done })
-      if (found instanceof Grant) done(found)
-      else if (found) wait.onGiveUp = () => found.stop()
-    } catch (error) {
-      // A store that answers at once refuses at once; the wait must end with it, or closing the
-      // client would.
-      wait.fail(error)
-    }
   }
 
   #leaseAlone(grant: Grant): HeldLease {

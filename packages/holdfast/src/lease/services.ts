@@ -3,6 +3,7 @@
  * the leases that `close` has to end.
  */
 import type { LinkedSet } from '../collections/linked-set.js'
+import type { LockKind } from '../store/contract.js'
 import type { RetryRounds } from './wait/retry-rounds.js'
 import type { Heartbeats } from './wait/heartbeats.js'
 import type { OpenReleases } from './release/unawaited-releases.js'
@@ -14,6 +15,7 @@ import type { Withdrawals } from './release/release-until-answered.js'
 /** A lease that was neither released nor lost, as `close` and `steal` see it. */
 export interface OpenLease {
   readonly name: string
+  readonly kind: LockKind
   readonly claimId: string
   readonly exclusive: boolean
   /** Where it was acquired, if the client traces that. */

@@ -13,6 +13,7 @@ import {
   type LockSettings,
   type RunOptions,
 } from '../options/lock-options.js'
+import type { AcquireTrace } from '../lease/runtime/acquire-trace.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkKeys } from '../options/known-keys.js'
 import { noFunction } from '../options/no-function.js'
@@ -25,11 +26,17 @@ import type { Store } from '../store/contract.js'
 const LONGER_BY = 1.02
 const LONGER_BY_MS = 1_000
 
+/** The lock of such a run. */
+interface KeptLock {
+  readonly template: ClaimTemplate
+  readonly settings: LockSettings
+  readonly trace: AcquireTrace | undefined
+}
+
 /** Runs `work` under a fixed lease of its own, which is kept for `atLeastMs` after the grant. */
 export async function runAtLeast<T>(
   client: Client,
-  template: ClaimTemplate,
-  settings: LockSettings,
+  { template, settings, trace }: KeptLock,
   work: (lease: HeldLease) => T | PromiseLike<T>,
   options: RunOptions,
 ): Promise<T> {
@@ -43,11 +50,12 @@ export async function runAtLeast<T>(
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(signal === undefined ? {} : { signal }),
   }
-  return new Acquirer(client, { ...template, ttlMs }, fixed).run(async (lease) => {
+  const keep = async (lease: HeldLease): Promise<T> => {
     await keepTaken(lease, atLeastMs as number)
-    // The requests took time: `lease.run` checks again that the lease is held.
-    return lease.run(() => work(lease))
-  }, wait)
+    // The requests took time: `enter` checks again that the lease is held.
+    return lease.enter(work)
+  }
+  return new Acquirer(client, { ...template, ttlMs }, fixed).run(keep, wait, trace)
 }
 
 /** @throws LockUsageError before the lock is taken, which would keep it for a while. */

@@ -2,7 +2,8 @@
 import type { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import { asHeldLease } from '../lease/hold/held-lease.js'
+import type { HeldLease } from '../lease/hold/held-lease.js'
+import type { AcquireTrace } from '../lease/runtime/acquire-trace.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys } from '../options/known-keys.js'
 import { noFunction } from '../options/no-function.js'
@@ -15,7 +16,7 @@ import type { BasicLock } from './lock.js'
 /** One attempt to lead, and the callers that wait for it. */
 interface Campaign {
   readonly stop: AbortController
-  readonly callers: Set<CallerWait<Lease>>
+  readonly callers: Set<CallerWait<HeldLease>>
   /** A campaign that tries once has no place in the queue: no caller joins it. */
   readonly waits: boolean
 }
@@ -28,15 +29,15 @@ export class ElectionCandidate {
   readonly #emitter: EventEmitter
   /** The running campaigns: at most one that waits, and those that try once. */
   readonly #campaigns = new Set<Campaign>()
-  #lease: Lease | undefined
+  #lease: HeldLease | undefined
   /** The leadership that the signal of `lead` ends: no loss. */
-  #stopped: Lease | undefined
+  #stopped: HeldLease | undefined
   #isInLead = false
   /**
    * The leadership that was lost last, until this candidate lets go of it: the store may wait for
    * that.
    */
-  #lostLease: Lease | undefined
+  #lostLease: HeldLease | undefined
 
   constructor(client: Client, lock: BasicLock, emitter: EventEmitter) {
     this.name = lock.name
@@ -50,16 +51,24 @@ export class ElectionCandidate {
     return this.#lease
   }
 
-  async campaign(options: WaitOptions = {}): Promise<Lease> {
+  campaign(options?: WaitOptions): Promise<HeldLease> {
+    const trace = this.#lock.trace(options)
+    return trace
+      ? trace.acquire(() => this.#campaign(options, trace))
+      : this.#campaign(options, undefined)
+  }
+
+  async #campaign(options: WaitOptions = {}, trace: AcquireTrace | undefined): Promise<HeldLease> {
     checkKeys('campaign', options, WAIT_KEYS, { lock: this.name })
     const limits = limitsOf(this.name, options, this.#client.waitLimits)
     const { waitMs } = limits
     if (this.#lease?.held === true) return this.#lease
     const { runtime } = this.#client
     // One attempt takes as long as it takes, so it has no timer.
-    const wait = new CallerWait<Lease>(runtime, this.name, runtime.clock.monotonicMs(), {
+    const wait = new CallerWait<HeldLease>(runtime, this.name, runtime.clock.monotonicMs(), {
       ...limits,
       waitMs: waitMs === 0 ? Infinity : waitMs,
+      trace,
     })
     wait.source = this.#lock
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
@@ -79,12 +88,12 @@ export class ElectionCandidate {
     const options = { waitMs: waits ? Infinity : 0, signal: stop.signal }
     this.#campaigns.add(campaign)
     try {
-      let lease = await this.#lock.acquire(options)
+      let lease = await this.#lock.acquireUntraced(options)
       // The process may have been stopped since the grant, and a lease that has ended makes no
       // leader.
       while (!lease.held && !stop.signal.aborted) {
         await lease[Symbol.asyncDispose]()
-        lease = await this.#lock.acquire(options)
+        lease = await this.#lock.acquireUntraced(options)
       }
       if (stop.signal.aborted) {
         // The grant was on its way here when the campaign ended.
@@ -100,7 +109,7 @@ export class ElectionCandidate {
   }
 
   /** A caller gives up; with the last one the campaign ends. */
-  #leave(campaign: Campaign, wait: CallerWait<Lease>): void {
+  #leave(campaign: Campaign, wait: CallerWait<HeldLease>): void {
     campaign.callers.delete(wait)
     if (campaign.callers.size === 0) this.#end(campaign)
   }
@@ -108,10 +117,11 @@ export class ElectionCandidate {
   /** Ends a campaign: no caller joins it, and a later grant is released. */
   #end(campaign: Campaign, reason?: LockUsageError): void {
     this.#campaigns.delete(campaign)
+    if (reason) for (const { trace } of campaign.callers) if (trace) trace.isResigned = true
     campaign.stop.abort(reason)
   }
 
-  #lead(lease: Lease): void {
+  #lead(lease: HeldLease): void {
     const former = this.#lease
     this.#letGoOfLost()
     this.#lease = lease
@@ -125,7 +135,7 @@ export class ElectionCandidate {
     }
     // Last, since a listener may resign. It runs before the callers of `campaign` continue.
     if (former) this.#emitLateLoss(former)
-    this.#emit('elected', lease)
+    this.#emit('elected', lease, lease)
   }
 
   /**
@@ -133,8 +143,8 @@ export class ElectionCandidate {
    * in the same tick as the timer of that signal, and before it. Later the lease is not the present
    * one, and its loss would go unseen.
    */
-  #emitLateLoss(lease: Lease): void {
-    if (!lease.signal.aborted) this.#emit('lost', asHeldLease(lease).lossError())
+  #emitLateLoss(lease: HeldLease): void {
+    if (!lease.signal.aborted) this.#emitLoss(lease, lease.lossError())
   }
 
   async lead<T>(work: (lease: Lease) => T | PromiseLike<T>, options: LeadOptions = {}): Promise<T> {
@@ -152,8 +162,7 @@ export class ElectionCandidate {
 
   #candidate(): Candidate {
     return {
-      campaign: async (signal) =>
-        asHeldLease(await this.campaign({ waitMs: Infinity, ...(signal && { signal }) })),
+      campaign: (signal) => this.campaign({ waitMs: Infinity, ...(signal && { signal }) }),
       stop: (lease, reason) => {
         this.#stopped = lease
         lease.askToStop(reason)
@@ -163,7 +172,7 @@ export class ElectionCandidate {
           if (this.#lease === lease) await this.resign()
         } catch (error) {
           // The outcome of the work matters more, and the release continues.
-          const claim = { lock: this.name, id: lease.claimId }
+          const claim = { lock: this.name, kind: lease.kind, id: lease.claimId }
           this.#client.runtime.report(claim, 'release', error)
         }
         await lease.releaseQuietly()
@@ -194,23 +203,23 @@ export class ElectionCandidate {
       outcome = await lease.release()
     } catch (error) {
       // The release continues, and this candidate does not lead in any case.
-      if (!isLossEmitted) this.#emit('resigned')
+      if (!isLossEmitted) this.#emit('resigned', lease)
       throw error
     }
-    if (outcome === 'released') this.#emit('resigned')
-    else if (!isLossEmitted) this.#emit('lost', lease.signal.reason)
+    if (outcome === 'released') this.#emit('resigned', lease)
+    else if (!isLossEmitted) this.#emitLoss(lease, lease.signal.reason)
     return outcome === 'released'
   }
 
   /** The lease was lost, or the client closes: in both cases the leader has to step down. */
-  #ended(lease: Lease): void {
+  #ended(lease: HeldLease): void {
     if (this.#lease !== lease || this.#stopped === lease) return
     const { reason } = lease.signal as { reason: unknown }
     if (reason instanceof LockLostError) {
       this.#lease = undefined
       this.#lostLease = lease
     }
-    this.#emit('lost', reason)
+    this.#emitLoss(lease, reason)
   }
 
   #letGoOfLost(): void {
@@ -220,11 +229,23 @@ export class ElectionCandidate {
     void lease?.[Symbol.asyncDispose]()
   }
 
+  #emitLoss(lease: HeldLease, error: unknown): void {
+    this.#emit('lost', lease, error)
+  }
+
   /**
-   * Calls the listeners. Node reports a listener that throws as an uncaught exception; the caller
-   * of `campaign` or `resign` does not see it.
+   * Publishes the event and calls the listeners. Node reports a listener that throws as an uncaught
+   * exception; the caller of `campaign` or `resign` does not see it.
    */
-  #emit<E extends keyof ElectionEvents>(event: E, ...args: ElectionEvents[E]): void {
+  #emit<E extends keyof ElectionEvents>(
+    event: E,
+    lease: HeldLease,
+    ...args: ElectionEvents[E]
+  ): void {
+    const [error] = event === 'lost' ? args : []
+    const { token } = lease
+    const fields = { event, token, ...(error === undefined ? {} : { error }) }
+    this.#client.runtime.announce('election', lease.grant.claim, fields)
     for (const listener of this.#emitter.listeners(event)) {
       try {
         Reflect.apply(listener, undefined, args)

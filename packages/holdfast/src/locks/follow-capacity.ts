@@ -1,6 +1,7 @@
 /** Repeats a call with the number of permits in force: see following-lock.ts. */
 import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
+import type { AcquireTrace } from '../lease/runtime/acquire-trace.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { timeoutWithHolders } from '../lease/wait/timeout-with-holders.js'
 import type { AcquireOptions, RunOptions } from '../options/lock-options.js'
@@ -15,6 +16,7 @@ export type Use<T, O> = (lock: BasicLock, options: O | undefined) => Promise<T>
 /** Runs `work` once. A call that has begun it does not follow. */
 export function runFollowing<T>(
   lock: BasicLock,
+  trace: AcquireTrace | undefined,
   work: (lease: HeldLease) => T | PromiseLike<T>,
   options: RunOptions | undefined,
 ): Promise<T> {
@@ -24,7 +26,7 @@ export function runFollowing<T>(
     return work(lease)
   }
   const checked = typeof work === 'function' ? begin : work
-  const use: Use<T, RunOptions> = (one, rest) => one.run(checked, rest)
+  const use: Use<T, RunOptions> = (one, rest) => one.runFor(trace, checked, rest)
   return follow(lock, options, use, undefined, () => !hasBegun)
 }
 

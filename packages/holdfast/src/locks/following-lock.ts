@@ -1,26 +1,35 @@
 /** A semaphore's lock that uses the capacity in force: `onMismatch: 'follow'`. */
 import type { HeldLease } from '../lease/hold/held-lease.js'
+import type { AcquireTrace } from '../lease/runtime/acquire-trace.js'
 import type { AcquireOptions, RunOptions } from '../options/lock-options.js'
 import { follow, runFollowing } from './follow-capacity.js'
 import { BasicLock } from './lock.js'
 
 export class FollowingLock extends BasicLock {
-  override run<T>(
+  override runFor<T>(
+    trace: AcquireTrace | undefined,
     work: (lease: HeldLease) => T | PromiseLike<T>,
     options?: RunOptions,
   ): Promise<T> {
-    return runFollowing(this, work, options)
+    return runFollowing(this, trace, work, options)
   }
 
-  override acquire(options?: AcquireOptions): Promise<HeldLease> {
-    return follow(this, options, (lock, rest) => lock.acquire(rest))
+  override acquireFor(
+    trace: AcquireTrace | undefined,
+    options?: AcquireOptions,
+  ): Promise<HeldLease> {
+    return follow(this, options, async (lock, rest) => lock.acquireFor(trace, rest))
   }
 
-  override tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
-    return follow(this, options, (lock, rest) => lock.tryAcquire(rest), options?.waitMs ?? 0)
+  override tryAcquireFor(
+    trace: AcquireTrace | undefined,
+    options?: AcquireOptions,
+  ): Promise<HeldLease | undefined> {
+    const waitMs = options?.waitMs ?? 0
+    return follow(this, options, (lock, rest) => lock.tryAcquireFor(trace, rest), waitMs)
   }
 
-  override adopt(handle: string, extra?: unknown): Promise<HeldLease> {
-    return follow(this, undefined, (lock) => lock.adopt(handle, extra))
+  override adoptExported(handle: string): Promise<HeldLease> {
+    return follow(this, undefined, (lock) => lock.adoptExported(handle))
   }
 }

@@ -9,6 +9,7 @@ import { noteCaller } from '../lease/hold/note-caller.js'
 import { LOCK_STORE, type InternalLock } from '../lease/internal-lock.js'
 import type { AcquireOptions, LockSettings, RunOptions } from '../options/lock-options.js'
 import type { AwaitedClaim } from '../lease/runtime/open-waits.js'
+import { acquireTrace, type AcquireTrace } from '../lease/runtime/acquire-trace.js'
 import type { ClaimTemplate } from '../lease/runtime/runtime.js'
 import { checkNoOptions } from '../options/known-keys.js'
 import type { Store } from '../store/contract.js'
@@ -102,14 +103,18 @@ export class BasicLock implements Lockable<HeldLease>, InternalLock {
   }
 
   run<T>(work: (lease: HeldLease) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
-    return options?.atLeastMs === undefined
-      ? this.#acquirer.run(work, options)
-      : runAtLeast(this.#client, this.#template, this.#settings, work, options)
+    const trace = this.trace(options)
+    return trace
+      ? trace.run(() => this.runFor(trace, work, options))
+      : this.runFor(undefined, work, options)
   }
 
   acquire(options?: AcquireOptions): Promise<HeldLease> {
     try {
-      const lease = this.#acquirer.acquire(options)
+      const trace = this.trace(options)
+      const lease = trace
+        ? trace.acquire(() => this.acquireFor(trace, options))
+        : this.acquireFor(undefined, options)
       return Promise.resolve(
         this.#client.tracesAcquires ? noteCaller(lease, this, 'acquire') : lease,
       )
@@ -119,8 +124,49 @@ export class BasicLock implements Lockable<HeldLease>, InternalLock {
   }
 
   async tryAcquire(options?: AcquireOptions): Promise<HeldLease | undefined> {
-    const lease = this.#acquirer.tryAcquire(options)
+    const trace = this.trace(options)
+    const lease = trace
+      ? trace.acquire(() => this.tryAcquireFor(trace, options))
+      : this.tryAcquireFor(undefined, options)
     return this.#client.tracesAcquires ? noteCaller(lease, this, 'tryAcquire') : lease
+  }
+
+  /** Returns a trace for a call, if subscribers want one. */
+  trace(options?: AcquireOptions): AcquireTrace | undefined {
+    return acquireTrace(this.#client.runtime, this.#template, options)
+  }
+
+  /** @internal As `run`, for a call with this trace. */
+  runFor<T>(
+    trace: AcquireTrace | undefined,
+    work: (lease: HeldLease) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Promise<T> {
+    if (options?.atLeastMs === undefined) return this.#acquirer.run(work, options, trace)
+    const { template, settings } = this
+    return runAtLeast(this.#client, { template, settings, trace }, work, options)
+  }
+
+  /** @internal As `acquire`, for a call with this trace. */
+  acquireFor(
+    trace: AcquireTrace | undefined,
+    options?: AcquireOptions,
+  ): HeldLease | Promise<HeldLease> {
+    return this.#acquirer.acquire(options, trace)
+  }
+
+  /** @internal As `acquire`, without a trace. */
+  acquireUntraced(options: AcquireOptions): HeldLease | Promise<HeldLease> {
+    const lease = this.acquireFor(undefined, options)
+    return this.#client.tracesAcquires ? noteCaller(lease, this, 'acquireUntraced') : lease
+  }
+
+  /** @internal As `tryAcquire`, for a call with this trace. */
+  tryAcquireFor(
+    trace: AcquireTrace | undefined,
+    options?: AcquireOptions,
+  ): Promise<HeldLease | undefined> {
+    return this.#acquirer.tryAcquire(options, trace)
   }
 
   async inspect(extra?: unknown): Promise<LockState> {
@@ -130,7 +176,15 @@ export class BasicLock implements Lockable<HeldLease>, InternalLock {
 
   async adopt(handle: string, extra?: unknown): Promise<HeldLease> {
     checkNoOptions('adopt', extra, { lock: this.name })
-    const lease = this.#acquirer.adopt(handle)
+    const trace = this.trace()
+    const lease = trace
+      ? trace.acquire(() => this.adoptExported(handle))
+      : this.adoptExported(handle)
     return this.#client.tracesAcquires ? noteCaller(lease, this, 'adopt') : lease
+  }
+
+  /** @internal As `adopt`, without a trace. */
+  adoptExported(handle: string): Promise<HeldLease> {
+    return this.#acquirer.adopt(handle)
   }
 }

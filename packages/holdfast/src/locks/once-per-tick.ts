@@ -133,8 +133,8 @@ async function runCovered<T>(
         async (lease) => {
           hasBegun = true
           await slotLease.releaseQuietly()
-          // The request took time: `lease.run` checks again that the lease is held.
-          return lease.run(begin)
+          // The request took time: `enter` checks again that the lease is held.
+          return lease.enter(begin)
         },
         waits ? {} : { waitMs: 0 },
       ),

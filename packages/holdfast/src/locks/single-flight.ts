@@ -5,6 +5,7 @@
  * written the value.
  */
 import { LockUsageError } from '../errors.js'
+import { asHeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { noFunction } from '../options/no-function.js'
@@ -54,7 +55,8 @@ async function loadOnce<T>(
   const { read, ...wait } = options
   const early = await read()
   if (early !== undefined && early !== null) return early
-  // `load` starts through `lease.run`, which looks at the lease again: the second `read` takes
-  // time.
-  return lock.run(async (lease) => (await read()) ?? (await lease.run(load)), wait)
+  // `load` starts through `enter`, which looks at the lease again: the second `read` takes time.
+  const make = async (lease: Lease): Promise<T> =>
+    (await read()) ?? (await asHeldLease(lease).enter(load))
+  return lock.run(make, wait)
 }

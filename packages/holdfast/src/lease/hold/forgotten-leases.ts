@@ -6,6 +6,7 @@
  * reference in the place of the lease. When the lease is garbage-collected, the client announces it
  * and changes nothing: collection says nothing about work that still runs.
  */
+import type { LockKind } from '../../store/contract.js'
 import type { Place } from '../../collections/linked-set.js'
 import type { Grant, GrantHolder } from '../grant/grant.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
@@ -62,6 +63,10 @@ export class WeakLease implements GrantHolder, OpenLease {
   /** Keeps the lease, which is in use from now on. */
   keep(lease: Forgettable): void {
     this.#kept = lease
+  }
+
+  get kind(): LockKind {
+    return this.#grant.claim.kind
   }
 
   onAge(): void {

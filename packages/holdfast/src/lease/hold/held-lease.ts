@@ -8,6 +8,7 @@ import { exportLease } from '../adopt/export-and-adopt.js'
 import { invariant } from '../../invariant.js'
 import { INSPECT } from '../../store/with-json.js'
 import { runUnder, type Enterable } from '../nesting/run-frames.js'
+import { tracedRun } from '../runtime/traces.js'
 import { Hold } from './hold.js'
 import { annotate, type LeaseNote } from './lease-note.js'
 import { changeTtl, downgrade, ensureLasts } from './lease-terms.js'
@@ -143,6 +144,12 @@ export class HeldLease extends Hold implements WriteLease, Enterable {
     const { name: lock } = this
     if (typeof work !== 'function')
       throw noFunction(`run of the lease on "${lock}"`, work, { lock })
+    const callback = tracedRun(this.services.runtime, this, () => work(this))
+    return runUnder(this.services, this, callback)
+  }
+
+  /** Runs `work` under the lease, as a part of a callback that runs under it already. */
+  enter<T>(work: (lease: HeldLease) => T | PromiseLike<T>): Promise<T> {
     return runUnder(this.services, this, () => work(this))
   }
 

@@ -10,6 +10,7 @@ import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import { EndListeners } from './end-listeners.js'
 import { channels } from '../runtime/events.js'
+import { traceChannels, traceRelease } from '../runtime/traces.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import { RunningCallbacks } from './running-callbacks.js'
@@ -153,6 +154,13 @@ export class Hold implements Forgettable {
   /** `release` without a promise where none is needed. */
   return(): ReleaseOutcome {
     if (this.outcome !== undefined) return this.outcome
+    if (!traceChannels.release.hasSubscribers) return this.giveBack()
+    const outcome = traceRelease(this.services.runtime, this, () => this.giveBack())
+    outcome.catch(leaveToCaller)
+    return outcome
+  }
+
+  private giveBack(): ReleaseOutcome {
     this.listeners?.stopTimers()
     this.services.leases.delete(this.place)
     if (this.lost) return this.returnLost(this.lost)
@@ -186,6 +194,8 @@ export class Hold implements Forgettable {
     grant.holder = undefined
     grant.queue?.onLoss(grant)
     this.listeners?.onOver?.()
+    const durationMs = services.runtime.clock.monotonicMs() - this.startedMs
+    services.runtime.announce('exported', grant.claim, { durationMs })
   }
 
   /** Releases for a caller whose own outcome matters more: a failure goes to the events. */

@@ -1,5 +1,6 @@
 /** How a `run` ends. */
 import { runUnder } from '../nesting/run-frames.js'
+import { tracedRun } from '../runtime/traces.js'
 import type { HeldLease } from './held-lease.js'
 import type { Services } from '../services.js'
 
@@ -21,7 +22,8 @@ export async function runAndRelease<T>(
 ): Promise<T> {
   let outcome: { readonly value: T } | { readonly error: unknown }
   try {
-    outcome = { value: await runUnder(services, lease, () => work(lease)) }
+    const callback = tracedRun(services.runtime, lease, () => work(lease))
+    outcome = { value: await runUnder(services, lease, callback) }
   } catch (error) {
     outcome = { error }
   }

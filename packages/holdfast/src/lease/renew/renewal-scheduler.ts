@@ -10,7 +10,7 @@
 import type { Timer } from '../../clock/clock.js'
 import type { LockError, LossReason } from '../../errors.js'
 import type { Renewal, RenewResult } from '../../store/contract.js'
-import { isPromise } from '../../store/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../../store/maybe-promise.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { outsideContext } from '../../async/async-context.js'
 import { pendingCall } from '../../async/keep-alive.js'
@@ -21,6 +21,7 @@ import { RenewalLane } from '../grant/renewal-lane.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Withdrawals } from '../release/release-until-answered.js'
 import { endLost } from './end-lost-grant.js'
+import { renewalTraces } from './renewal-traces.js'
 import { noteRisk, noteSafe, riskMs } from './risk.js'
 
 /** An unanswered renewal is sent again after a sixth of the TTL, and after this time at most. */
@@ -47,6 +48,9 @@ interface SentRenewal {
   /** Which share of the TTL passes until the retry: the same for all, so that they go together. */
   retryAfter: number | undefined
 }
+
+/** The answer of the store to a request for renewals. */
+type Renewing = MaybePromise<readonly RenewResult[]>
 
 export class RenewalScheduler {
   readonly #runtime: Runtime
@@ -230,23 +234,23 @@ export class RenewalScheduler {
     }
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)
     const sent: SentRenewal = { sentMs, offsetMs, byHand, retryAfter: undefined }
+    const traces = renewalTraces(this.#runtime, grants)
     const open: (Grant | undefined)[] = grants.slice()
     const take = (index: number, result: RenewResult): void => {
       const grant = open[index]
       open[index] = undefined
+      traces?.settle(index, result)
       if (grant?.isOpen === true) this.#takeResult(grant, result, sent)
     }
-    const results = await this.#answers(grants, () => store.renew(grants.map(renewalOf), take))
+    const renew = (): Renewing => store.renew(grants.map(renewalOf), take)
+    const results = await this.#answers(grants, traces ? () => traces.enter(renew) : renew)
     // Those that the store has not reported by themselves.
     for (let index = 0; index < results.length; index += 1)
       take(index, results[index] as RenewResult)
     return results
   }
 
-  async #answers(
-    grants: readonly Grant[],
-    call: () => PromiseLike<readonly RenewResult[]> | readonly RenewResult[],
-  ): Promise<readonly RenewResult[]> {
+  async #answers(grants: readonly Grant[], call: () => Renewing): Promise<readonly RenewResult[]> {
     const lock = grants[0]?.claim.lock ?? ''
     let cause: LockError
     try {

@@ -4,6 +4,7 @@
  */
 import { channel, type Channel } from 'node:diagnostics_channel'
 import type { LossReason } from '../../errors.js'
+import type { LockKind } from '../../store/contract.js'
 import { withJson } from '../../store/with-json.js'
 import { detached } from '../../async/async-context.js'
 
@@ -11,6 +12,8 @@ import { detached } from '../../async/async-context.js'
 export interface LockEvent {
   /** The full name of the lock. */
   readonly lock: string
+  /** The kind of the lock. An election and each stripe is a mutex. */
+  readonly kind: LockKind
   /** The name of the store, such as `redis`. */
   readonly store: string
   /** The client: one `createLocks` call. */
@@ -19,19 +22,36 @@ export interface LockEvent {
   readonly claimId: string
 }
 
+/** A call that got no lease. */
+export interface NoLeaseEvent extends Omit<LockEvent, 'claimId'> {
+  /**
+   * The claim of the caller. Undefined where the client answered the call itself: a caller of this
+   * client has the lock, or waits for it.
+   */
+  readonly claimId: string | undefined
+  /** How long the call took, in milliseconds. */
+  readonly durationMs: number
+}
+
 /** The events and their messages. Their channels are named `holdfast:NAME`. */
 export interface LockEvents {
   /** An attempt was answered. `durationMs`: from sending it. */
   attempted: LockEvent & { readonly outcome: string; readonly durationMs: number }
   /** The claim joined the store's queue. */
   queued: LockEvent
-  /** A lease begins. `durationMs`: from asking for it. */
+  /** A lease begins, by `adopt` too. `durationMs`: from asking for it. */
   granted: LockEvent & { readonly token: bigint; readonly durationMs: number }
   /**
    * A lease passed to the next waiter of this process without a call to the store. `durationMs`:
    * its wait.
    */
   'handed-off': LockEvent & { readonly token: bigint; readonly durationMs: number }
+  /** The lock was taken, and the call does not wait: `tryAcquire`, or `waitMs: 0`. */
+  busy: NoLeaseEvent
+  /** The `waitMs` of a caller passed before its grant. */
+  'timed-out': NoLeaseEvent
+  /** A signal, `close` or `resign` ended a call before its grant. */
+  aborted: NoLeaseEvent
   /** A renewal was acknowledged. `durationMs`: from sending it. */
   renewed: LockEvent & { readonly durationMs: number }
   /** The outcome of a renewal is unknown. The old deadline stands, and the renewal is repeated. */
@@ -62,6 +82,19 @@ export interface LockEvents {
    */
   released: LockEvent & { readonly outcome: 'released' | 'lost'; readonly durationMs: number }
   /**
+   * `export` ended a lease here: its handle stands for it now. `durationMs`: how long it was held.
+   */
+  exported: LockEvent & { readonly durationMs: number }
+  /**
+   * A candidate of this client leads from now on (`elected`), or gave its leadership back
+   * (`resigned`). `lost`: it leads no more against its will, and `error` says why.
+   */
+  election: LockEvent & {
+    readonly event: 'elected' | 'lost' | 'resigned'
+    readonly token: bigint
+    readonly error?: unknown
+  }
+  /**
    * A caller waits for a lock, and the store has not answered for a second. The client keeps
    * sending the attempt. Once for each claim and outage. `durationMs`: how long requests have
    * failed. `error`: the last failure.
@@ -87,6 +120,9 @@ export const EVENT_NAMES: readonly LockEventName[] = [
   'queued',
   'granted',
   'handed-off',
+  'busy',
+  'timed-out',
+  'aborted',
   'renewed',
   'renewal-unknown',
   'at-risk',
@@ -95,6 +131,8 @@ export const EVENT_NAMES: readonly LockEventName[] = [
   'self-wait',
   'lost',
   'released',
+  'exported',
+  'election',
   'store-unavailable',
   'error',
 ]

@@ -25,7 +25,7 @@ export interface ClaimTemplate {
 }
 
 /** Enough of a claim for an event. */
-export type ClaimName = Pick<Claim, 'lock' | 'id'>
+export type ClaimName = Pick<Claim, 'lock' | 'kind' | 'id'>
 
 export interface RuntimeOptions {
   readonly clock: Clock
@@ -186,12 +186,12 @@ export class Runtime {
   /** Publishes what happened to a claim, or to its grant, if the event has subscribers. */
   announce<N extends LockEventName>(
     event: N,
-    { lock, id: claimId }: ClaimName,
+    { lock, kind, id: claimId }: ClaimName,
     fields: Omit<LockEvents[N], keyof LockEvent>,
   ): void {
     if (!channels[event].hasSubscribers) return
     const { store, owner } = this
-    const message = { lock, store: store.name, clientId: owner.clientId, claimId, ...fields }
+    const message = { lock, kind, store: store.name, clientId: owner.clientId, claimId, ...fields }
     publish(event, message as unknown as LockEvents[N])
   }
 

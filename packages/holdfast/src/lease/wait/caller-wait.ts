@@ -14,6 +14,7 @@ import { checkWait, type WaitOptions } from '../../options/lock-options.js'
 import type { Outage } from './outage.js'
 import type { NestedRequest } from '../deadlock/wait-under-leases.js'
 import type { ClaimSource, OpenWait } from '../runtime/open-waits.js'
+import type { AcquireTrace } from '../runtime/acquire-trace.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** After a wait of this length the client looks for the holders, in milliseconds. */
@@ -29,6 +30,8 @@ export interface WaitLimits {
   readonly nested?: NestedRequest
   /** Whether the end of the wait is no error: the wait then rejects with `STILL_BUSY`. */
   readonly isTry?: boolean
+  /** Set where subscribers trace the call. */
+  readonly trace?: AcquireTrace | undefined
 }
 
 /** What a wait of `tryAcquire` rejects with when its time is over. */
@@ -89,14 +92,19 @@ export class CallerWait<T> implements OpenWait {
     this.limits = limits
     this.place = runtime.waits.add(this)
     this.timer = this.stopListening = this.leaveDetector = undefined
-    const { waitMs, signal, nested } = limits
+    const { waitMs, signal, nested, trace } = limits
     if (waitMs !== Infinity) this.arm(startedMs + waitMs, waitMs)
     if (signal) this.stopListening = onAbort(signal, () => this.abort(signal.reason))
     if (nested) this.leaveDetector = runtime.deadlocks.add(this, nested)
+    trace?.noteWait(this)
   }
 
   get waitMs(): number {
     return this.limits.waitMs
+  }
+
+  get trace(): AcquireTrace | undefined {
+    return this.limits.trace
   }
 
   /** For how long it still waits, in milliseconds. */
@@ -121,6 +129,7 @@ export class CallerWait<T> implements OpenWait {
   }
 
   private settle(): void {
+    this.trace?.noteClaim()
     invariant(this.runtime.waits.delete(this.place), 'a wait settles once', this.lock)
     this.timer?.cancel()
     this.stopListening?.()

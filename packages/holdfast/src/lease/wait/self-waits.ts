@@ -3,12 +3,14 @@
  * says whether the same work waits for itself. Often it does, and would wait forever.
  */
 import { channels } from '../runtime/events.js'
+import type { LockKind } from '../../store/contract.js'
 import type { OpenWait } from '../runtime/open-waits.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** A lease of this client, as far as a wait for it matters. */
 interface OwnLease {
   readonly name: string
+  readonly kind: LockKind
   readonly claimId: string
   readonly exclusive: boolean
   readonly busy: boolean
@@ -30,10 +32,10 @@ export function announceSelfWaits(
   for (const { lock = '', startedMs } of waits) {
     const lease = held.get(lock)
     if (!lease) continue
-    const { claimId: id, acquiredAt } = lease
+    const { kind, claimId: id, acquiredAt } = lease
     const durationMs = nowMs - startedMs
     const at = acquiredAt === undefined ? {} : { acquiredAt }
-    runtime.announce('self-wait', { lock, id }, { durationMs, ...at })
+    runtime.announce('self-wait', { lock, kind, id }, { durationMs, ...at })
     warn(lock, durationMs, acquiredAt)
   }
 }

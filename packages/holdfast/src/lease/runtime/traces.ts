@@ -1,0 +1,218 @@
+/**
+ * Calls as traces, published through the tracing channels of `node:diagnostics_channel`. The names
+ * and contexts are public. A context is built only if its channel has subscribers.
+ *
+ * What a subscriber binds to `start` with `bindStore` reaches the request to the store. So the span
+ * of a caller becomes the parent of the command that its call sends.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
+import { detached, startWithoutValue } from '../../async/async-context.js'
+import type { LockKind } from '../../store/contract.js'
+import { withJson } from '../../store/with-json.js'
+import type { Runtime } from './runtime.js'
+
+/** How a call of `acquire`, `tryAcquire`, `run`, `adopt` or `campaign` got its lease, or not. */
+export type AcquireOutcome =
+  /** The store granted it, or the call entered a lease that its async context holds. */
+  | 'granted'
+  /** A caller of this process passed it on. */
+  | 'handed_off'
+  /** The lock was taken, and the call did not wait. */
+  | 'busy'
+  /** Its `waitMs` passed first. */
+  | 'timeout'
+  /** Its signal, `close` or `resign` ended it. */
+  | 'aborted'
+  /** It failed. `error` says why. */
+  | 'error'
+
+/**
+ * The context of a trace: one object from `start` to `asyncEnd`, to which the client adds what it
+ * learns.
+ */
+export interface LockTrace<Outcome extends string = string> {
+  /** The full name of the lock. */
+  readonly lock: string
+  /** The kind of the lock. An election and each stripe is a mutex. */
+  readonly kind: LockKind
+  /** The name of the store, such as `redis`. */
+  readonly store: string
+  /** The client: one `createLocks` call. */
+  readonly clientId: string
+  /**
+   * The claim; undefined until there is one. A caller that waits behind another one of its client
+   * has none of its own.
+   */
+  readonly claimId: string | undefined
+  /** The fencing token of the lease, where there is a lease. */
+  readonly token?: bigint
+  /** How the call ended. Missing until then. */
+  readonly outcome?: Outcome
+  /** With what the call was rejected. */
+  readonly error?: unknown
+}
+
+/**
+ * The traces and their contexts. A trace has the channels `start`, `end`, `asyncStart`, `asyncEnd`
+ * and `error`, as `tracingChannel` of Node defines them. Its name is `holdfast:NAME`.
+ */
+export interface LockTraces {
+  /** One call, until it has its lease or fails. */
+  acquire: LockTrace<AcquireOutcome>
+  /** One callback under a lease. */
+  run: LockTrace<'completed' | 'error'>
+  /** One renewal of a lease. */
+  renew: LockTrace<'renewed' | 'lost' | 'unknown'>
+  /** One release of a lease. */
+  release: LockTrace<'released' | 'lost' | 'error'>
+}
+
+/** The name of a trace, as its channels have it behind `holdfast:`. */
+export type LockTraceName = keyof LockTraces
+
+/** The outcomes of a kind of trace. */
+export type OutcomeOf<N extends LockTraceName> = NonNullable<LockTraces[N]['outcome']>
+
+type Context = { -readonly [K in keyof LockTrace]: LockTrace[K] }
+
+export const traceChannels: Readonly<Record<LockTraceName, TracingChannel<unknown, object>>> = {
+  acquire: tracingChannel('holdfast:acquire'),
+  run: tracingChannel('holdfast:run'),
+  renew: tracingChannel('holdfast:renew'),
+  release: tracingChannel('holdfast:release'),
+}
+
+/** What a trace is about, as far as it is known at its start. */
+export interface TraceSubject {
+  readonly lock: string
+  readonly kind: LockKind
+  readonly claimId?: string
+  readonly token?: bigint
+}
+
+/** One call that is traced. Subscribers run outside of the locks of the caller. */
+export class CallTrace<N extends LockTraceName> {
+  protected readonly context: Context
+  readonly #channel: TracingChannel<unknown, object>
+  /** Runs work in the async context of `start`. Set once the trace has started. */
+  #inside: (<T>(work: () => T) => T) | undefined
+  /** Whether it has its outcome. */
+  isSettled = false
+
+  constructor({ store, owner }: Runtime, name: N, subject: TraceSubject) {
+    const { lock, kind, claimId, token } = subject
+    this.#channel = traceChannels[name]
+    this.context = withJson({
+      lock,
+      kind,
+      store: store.name,
+      clientId: owner.clientId,
+      claimId,
+      ...(token === undefined ? {} : { token }),
+    })
+  }
+
+  /**
+   * Runs the part of the call that sends its request, with what subscribers have bound to `start`.
+   */
+  enter<T>(work: () => T): T {
+    if (this.#inside) return this.#inside(work)
+    const { start, end } = this.#channel
+    const begin = (): T => {
+      this.#inside = AsyncLocalStorage.snapshot()
+      return work()
+    }
+    try {
+      return startWithoutValue((inside) => start.runStores(this.context, inside, undefined), begin)
+    } finally {
+      this.noteSent()
+      detached(() => end.publish(this.context))
+    }
+  }
+
+  /** Called when the request has left, or waits in a queue of this process. */
+  protected noteSent(): void {}
+
+  /** Traces a call until its promise settles. */
+  async follow<T>(
+    call: () => T | PromiseLike<T>,
+    settled: (value: T) => void,
+    failed: (error: unknown) => void,
+  ): Promise<T> {
+    try {
+      const value = await this.enter(call)
+      settled(value)
+      return value
+    } catch (error) {
+      failed(error)
+      throw error
+    }
+  }
+
+  settle(outcome: OutcomeOf<N>): void {
+    if (this.#begin(outcome)) this.#publishEnd()
+  }
+
+  fail(outcome: OutcomeOf<N>, error: unknown): void {
+    if (!this.#begin(outcome)) return
+    this.context.error = error
+    detached(() => this.#channel.error.publish(this.context))
+    this.#publishEnd()
+  }
+
+  /** Notes the outcome. Returns false if there was one already. */
+  #begin(outcome: OutcomeOf<N>): boolean {
+    if (this.isSettled) return false
+    this.isSettled = true
+    this.context.outcome = outcome
+    return true
+  }
+
+  #publishEnd(): void {
+    const { asyncStart, asyncEnd } = this.#channel
+    detached(() => {
+      asyncStart.publish(this.context)
+      asyncEnd.publish(this.context)
+    })
+  }
+}
+
+/** Returns the callback under a lease, traced if the channel has subscribers. */
+export function tracedRun<T>(
+  runtime: Runtime,
+  { name: lock, kind, claimId, token }: TracedLease,
+  work: () => T | PromiseLike<T>,
+): () => T | PromiseLike<T> {
+  if (!traceChannels.run.hasSubscribers) return work
+  return () => {
+    const trace = new CallTrace(runtime, 'run', { lock, kind, claimId, token })
+    return trace.follow(
+      async () => work(),
+      () => trace.settle('completed'),
+      (error) => trace.fail('error', error),
+    )
+  }
+}
+
+/** Traces the release of a lease. */
+export function traceRelease(
+  runtime: Runtime,
+  { name: lock, kind, claimId, token }: TracedLease,
+  release: () => 'released' | 'lost' | Promise<'released' | 'lost'>,
+): Promise<'released' | 'lost'> {
+  const trace = new CallTrace(runtime, 'release', { lock, kind, claimId, token })
+  return trace.follow(
+    release,
+    (outcome) => trace.settle(outcome),
+    (error) => trace.fail('error', error),
+  )
+}
+
+/** A lease, as far as its traces show it. */
+interface TracedLease {
+  readonly name: string
+  readonly kind: LockKind
+  readonly claimId: string
+  readonly token: bigint
+}
