@@ -10,7 +10,11 @@ import { tokenize } from './.vitepress/tokenize.mjs'
 const CHUNKS = join(import.meta.dirname, '.vitepress/dist/assets/chunks')
 /** What readers look for, by language, and a page that has to be among the first eight. */
 const SEARCHED = {
-  root: { 'nightly report': '/guide', fencing: 'fencing', LOCK_TIMEOUT: '/failure-modes' },
+  root: {
+    'cron job': '/how-to/cron',
+    fencing: '/explain/fencing',
+    LOCK_TIMEOUT: 'troubleshooting',
+  },
   zh: { 持有者: '/zh/' },
 }
 

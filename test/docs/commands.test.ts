@@ -4,6 +4,8 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type EtcdCluster, startEtcd } from '@holdfast/servers/etcd'
+import { freePorts } from '@holdfast/servers/ports'
+import { type RedisServer, startRedis } from '@holdfast/servers/redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blocksOf, ROOT } from './samples/blocks.js'
 import { LEFT_OUT, pagesWith } from './samples/pages.js'
@@ -27,7 +29,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   // The pages give a program time to take its lock. On a busy machine that takes longer, and so
   // does each look: one a block. Others who sleep, such as the guardian of `holdfast run`, sleep
   // for their time.
-  sleep: `case $1 in 1 | 0.5) ;; *) exec /bin/sleep "$@" ;; esac
+  sleep: `case $1 in 1 | 0.5) ;; 2) exec until-ready ;; *) exec /bin/sleep "$@" ;; esac
 [ -e "held-in-$PPID" ] && exec /bin/sleep "$@"
 for look in $(seq 100); do
   holdfast inspect report --exit-code --store embedded: >/dev/null
@@ -35,33 +37,61 @@ for look in $(seq 100); do
   /bin/sleep 0.2
 done
 exit 1`,
+  // For web servers of the page, or for a first holder.
+  'until-ready': `for look in $(seq 300); do
+  ready=yes
+  for port in $AWAITED; do (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null || ready=no; done
+  [ -n "$AWAITED" ] || holdfast ls --json | grep -q '"holders":\\[{' || ready=no
+  [ $ready = yes ] && exit
+  /bin/sleep 0.1
+done
+exit 1`,
+}
+
+/** Pages whose programs use a Redis at the usual port, and the ports at which they listen. */
+const WITH_REDIS: Readonly<Record<string, readonly number[]>> = {
+  'docs/start/oversell.md': [3001, 3002],
+  'docs/start/nightly-job.md': [],
+  'docs/how-to/payment-callback.md': [3000, 3001],
 }
 
 /** What the blocks of a page print, where it shows that they do what the page says. */
 const PRINTED: Readonly<Record<string, readonly RegExp[]>> = {
-  'docs/first-lock.md': [
+  'docs/start/first-lock.md': [
     /^$/,
     /^(\d+) has the lock.*\n\1 is done\n(?!\1)(\d+) has the lock.*\n\2 is done\n$/,
-    /^(\d+) has the lock.*\n(?!\1)(\d+) has the lock.*\n\2 is done\n$/,
     // The first program may have ended when a busy machine has loaded the second one.
     /^(\d+) has the lock.*\n(Lock "report" .* held by pid \1 .*\nbusy\n|)\1 is done\n/,
   ],
+  'docs/start/crash.md': [
+    /^(\d+) has the lock.*\n(?!\1)(\d+) has the lock.*\n\2 is done\n$/,
+    /^(\d+) has the lock.*\n(?!\1)(\d+) has the lock.*\n\2 is done\n\1 has lost it: deadline\n$/,
+  ],
+  'docs/start/oversell.md': [/^$/, /^5 books, 40 sold\n$/, /^5 books, 5 sold\n$/],
+  'docs/start/nightly-job.md': [
+    /^$/,
+    /^(?=[^]*\d+ builds the report)(\d+ leaves it to pid \d+\n|\d+ builds the report, token \d+n\n){3}$/,
+  ],
+  'docs/how-to/payment-callback.md': [/^answers 200 shipments 1\n$/],
 }
 
 let etcd: EtcdCluster
+let redis: RedisServer
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'bin'), { recursive: true })
   for (const [name, body] of Object.entries(PROGRAMS)) {
-    writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${body}\n`)
+    writeFileSync(join(folder, 'bin', name), `#!/bin/bash\n${body}\n`)
     chmodSync(join(folder, 'bin', name), 0o755)
   }
-  etcd = await startEtcd()
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(join(ROOT, 'node_modules/ioredis6'), join(folder, 'node_modules/ioredis'))
+  ;[etcd, redis] = await Promise.all([startEtcd(), startRedis()])
 })
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
-  await etcd.stop()
+  await Promise.all([etcd.stop(), redis.stop()])
 })
 
 const pages = pagesWith(LANGUAGES).filter((page) => !(page in LEFT_OUT))
@@ -82,6 +112,7 @@ describe.concurrent('the commands of', () => {
       // Of `embeddedStore()` without a folder.
       XDG_STATE_HOME: join(cwd, 'state'),
       ETCDCTL_ENDPOINTS: etcd.endpoints.join(','),
+      ...(await placesOf(page)),
     }
     const printed = []
     for (const { code } of blocksOf(page, LANGUAGES)) {
@@ -94,17 +125,34 @@ describe.concurrent('the commands of', () => {
   })
 })
 
+/** Returns the environment in which programs of a page find Redis, and ports of their own. */
+async function placesOf(page: string): Promise<Record<string, string>> {
+  const listened = WITH_REDIS[page]
+  if (listened === undefined) return {}
+  const free = await freePorts(listened.length)
+  const ports = Object.fromEntries(listened.map((port, at) => [port, free[at]]))
+  return {
+    NODE_OPTIONS: `--import ${join(import.meta.dirname, 'samples/ports.mjs')}`,
+    PORTS: JSON.stringify({ ...ports, 6379: redis.port }),
+    AWAITED: free.join(' '),
+  }
+}
+
 /** Leaves out the times of a crontab, and moves files of the machine into a folder. */
 function hereOnly(code: string, cwd: string): string {
   return code
     .replaceAll(/^[\d*]+( [\d*]+){4} +/gm, '')
     .replaceAll('/usr/local/bin/', './')
+    .replaceAll('--at-least-for 1m', '--at-least-for 1s')
     .replaceAll('/tmp/', `${cwd}/`)
 }
 
-/** Returns the files that the reader saves. */
+/** Returns the files that the reader saves: the paragraph before a program names its file. */
 function savedFiles(page: string): [name: string, code: string][] {
   const text = readFileSync(join(ROOT, page), 'utf8')
-  const saved = text.matchAll(/^Save as `([\w.]+)`:\n\n```js\n([^]*?)^```/gm)
-  return Array.from(saved, ([, name = '', code = '']) => [name, code])
+  const programs = text.matchAll(/((?:^.+\n)+)\n```js\n([^]*?)^```/gm)
+  return Array.from(programs).flatMap(([, paragraph = '', code = '']) => {
+    const name = /\bas\s+`([\w.-]+)`/.exec(paragraph)?.[1]
+    return name === undefined ? [] : [[name, code]]
+  })
 }

@@ -8,8 +8,8 @@ const ENGLISH = {
     tagline:
       'One API over Redis, PostgreSQL, MySQL, etcd, ZooKeeper or a local file. You learn of a lost lock in time.',
     actions: [
-      { theme: 'brand', text: 'First lock in five minutes', link: '/first-lock' },
-      { theme: 'alt', text: 'Which store?', link: '/stores/' },
+      { theme: 'brand', text: 'First lock in five minutes', link: '/start/first-lock' },
+      { theme: 'alt', text: 'Which store?', link: '/explain/choosing' },
     ],
   },
 }

@@ -7,11 +7,63 @@ import { join } from 'node:path'
 
 const START = {
   text: 'Start',
-  items: [{ text: 'Your first lock', link: '/first-lock' }],
+  items: [
+    { text: 'Start here', link: '/start/' },
+    { text: 'Your first lock', link: '/start/first-lock' },
+    { text: 'Two processes and a crash', link: '/start/crash' },
+    { text: 'Stop the oversell', link: '/start/oversell' },
+    { text: 'A nightly job on three machines', link: '/start/nightly-job' },
+    { text: 'Questions', link: '/faq' },
+  ],
+}
+
+const HOW_TO = {
+  text: 'How to …',
+  items: [
+    { text: 'All tasks', link: '/how-to/' },
+    { text: 'Run a cron job once', link: '/how-to/cron' },
+    { text: 'Handle a payment callback once', link: '/how-to/payment-callback' },
+    { text: 'Process one request per user', link: '/how-to/lock-a-request' },
+    { text: 'Limit concurrency', link: '/how-to/limit-concurrency' },
+    { text: 'Refuse late writes (fence)', link: '/how-to/fence' },
+    { text: 'Migrate once at deploy', link: '/how-to/migrations' },
+    { text: 'Elect a leader', link: '/how-to/leader' },
+    { text: 'Free a stuck lock', link: '/how-to/free-a-stuck-lock' },
+    { text: 'Choose ttlMs and waitMs', link: '/how-to/choose-times' },
+    { text: 'Do CPU-bound work', link: '/how-to/cpu-bound-work' },
+    { text: 'Use a managed Redis', link: '/how-to/managed-redis' },
+    { text: 'Give the least rights', link: '/how-to/least-rights' },
+  ],
+}
+
+const EXPLAIN = {
+  text: 'Explain',
+  items: [
+    { text: 'Overview', link: '/explain/' },
+    { text: 'When not to lock', link: '/explain/when-not-to-lock' },
+    { text: 'Locks and leases', link: '/explain/leases' },
+    { text: 'From SETNX to fencing', link: '/explain/redis-ladder' },
+    { text: 'Fencing', link: '/explain/fencing' },
+    { text: 'Redlock, and the argument', link: '/explain/redlock' },
+    { text: 'Queues and cohorts', link: '/explain/queues' },
+    { text: 'Choosing a lock and a store', link: '/explain/choosing' },
+  ],
+}
+
+const OPERATE = {
+  text: 'Operate',
+  items: [
+    { text: 'Overview', link: '/operate/' },
+    { text: 'Before production', link: '/operate/checklist' },
+    { text: 'Troubleshooting', link: '/operate/troubleshooting' },
+    { text: 'Failure modes', link: '/failure-modes' },
+    { text: 'Upgrades', link: '/operate/upgrades' },
+  ],
 }
 
 const GUIDE = {
   text: 'Guide',
+  collapsed: true,
   items: [
     { text: 'Overview', link: '/guide/' },
     { text: 'Leases', link: '/guide/leases' },
@@ -33,11 +85,13 @@ const GUIDE = {
 
 const INTEGRATIONS = {
   text: 'Integrations',
+  collapsed: true,
   items: [{ text: 'Tested versions', link: '/integrations/' }, ...titledPages('integrations')],
 }
 
 const TOOLS = {
   text: 'Tools',
+  collapsed: true,
   items: [
     { text: 'Command line', link: '/command-line' },
     { text: 'Runtimes and bundlers', link: '/runtimes' },
@@ -78,7 +132,6 @@ const MIGRATE = {
 const EVIDENCE = {
   text: 'Evidence',
   items: [
-    { text: 'Failure modes', link: '/failure-modes' },
     { text: 'Guarantees', link: '/guarantees' },
     { text: 'Benchmarks', link: '/benchmarks' },
   ],
@@ -99,12 +152,15 @@ const INTERNALS = {
 
 export const ENGLISH = {
   nav: [
-    { text: 'Start', link: '/first-lock' },
+    { text: 'Start', link: '/start/', activeMatch: '^/start/' },
+    { text: 'How to', link: '/how-to/', activeMatch: '^/how-to/' },
     { text: 'Guide', link: '/guide/', activeMatch: '^/guide/' },
+    { text: 'Explain', link: '/explain/', activeMatch: '^/explain/' },
+    { text: 'Operate', link: '/operate/', activeMatch: '^/operate/' },
     { text: 'Stores', link: '/stores/', activeMatch: '^/stores/' },
   ],
   sidebar: {
-    '/': [START, GUIDE, STORES, INTEGRATIONS, TOOLS, MIGRATE, EVIDENCE],
+    '/': [START, HOW_TO, EXPLAIN, OPERATE, GUIDE, STORES, INTEGRATIONS, TOOLS, MIGRATE, EVIDENCE],
     '/internals/': [INTERNALS],
   },
 }

@@ -16,6 +16,8 @@ export interface Page {
   readonly apart?: boolean
   /** What the program does at its end, to use what the samples made. */
   readonly end?: string
+  /** Its JavaScript has parameters without types: it runs, and is not compiled. */
+  readonly untyped?: boolean
   /** Why the program is compiled, and does not run here. */
   readonly runsElsewhere?: string
 }
@@ -26,6 +28,14 @@ const paid = await app.inject({ method: 'POST', url: '/orders/7/pay' })
 if (paid.body !== '{"paid":true}') throw new Error(paid.body)
 await app.close()`
 const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) await listener('SIGTERM')`
+
+const FILES = 'commands.test.ts saves and runs its files'
+const USE_OBJECT_STORE = `const { tryObjectStore } = await import('./object-store.mjs')
+await tryObjectStore(fencedPut)`
+const REQUEST = `await new Promise((resolve) => server.listen(0, resolve))
+const request = () => fetch('http://127.0.0.1:' + server.address().port, { headers: { 'x-user': 'a' } })
+const statuses = await Promise.all([request(), request()])
+if (statuses.some(({ status }) => status !== 204)) throw new Error(statuses[0].status)`
 
 const GUIDE = [
   'events',
@@ -48,7 +58,25 @@ export const PAGES: readonly Page[] = [
   },
   { path: 'packages/fastify/README.md', servers: ['redis'], end: PAY },
   { path: 'docs/integrations/fastify.md', servers: ['redis'], end: PAY },
-  { path: 'docs/first-lock.md', servers: ['redis'], apart: true },
+  { path: 'docs/start/first-lock.md', servers: ['redis'], apart: true },
+  ...['start/crash', 'start/oversell', 'start/nightly-job', 'how-to/payment-callback'].map(
+    (name): Page => ({ path: `docs/${name}.md`, untyped: true, runsElsewhere: FILES }),
+  ),
+  ...['cron', 'limit-concurrency', 'migrations', 'leader'].map((name): Page => ({
+    path: `docs/how-to/${name}.md`,
+    servers: ['redis'],
+  })),
+  { path: 'docs/how-to/cpu-bound-work.md', servers: ['redis'], untyped: true },
+  { path: 'docs/how-to/managed-redis.md', servers: ['redis'], untyped: true },
+  { path: 'docs/how-to/lock-a-request.md', servers: ['redis'], end: REQUEST },
+  {
+    path: 'docs/how-to/fence.md',
+    servers: ['postgres', 'redis'],
+    locks: 'postgres:',
+    end: USE_OBJECT_STORE,
+  },
+  { path: 'docs/operate/checklist.md' },
+  { path: 'docs/operate/upgrades.md' },
   ...GUIDE.map((name): Page => ({ path: `docs/guide/${name}.md`, locks: 'embedded:' })),
   { path: 'docs/processes.md', locks: 'embedded:', end: RECEIVE_SIGTERM },
   { path: 'docs/transactions.md', servers: ['postgres', 'redis'], locks: 'postgres:' },

@@ -19,6 +19,9 @@ declare function schedule(terms: { readonly signal: AbortSignal }): Promise<void
 declare function buildAndStore(): Promise<string>
 declare function readStored(): Promise<string | undefined>
 declare function buildReport(): Promise<string>
+declare function checkout(user: string, terms: { readonly signal: AbortSignal }): Promise<void>
+declare function migrate(): Promise<void>
+declare function poll(terms: Terms): Promise<void>
 declare function stop(): void
 declare function train(): Promise<void>
 declare function seenEnough(): boolean

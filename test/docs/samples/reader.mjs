@@ -1,14 +1,5 @@
 /** The program around a sample: what it takes for granted, and servers at the ports it names. */
-import { Socket } from 'node:net'
-
-const ports = JSON.parse(process.env.PORTS)
-const connect = Socket.prototype.connect
-Socket.prototype.connect = function (...args) {
-  const [options] = Array.isArray(args[0]) ? args[0] : args
-  const port = ports[`${options.host}:${options.port}`] ?? ports[options.port]
-  if (port !== undefined) Object.assign(options, { host: '127.0.0.1', port })
-  return connect.apply(this, args)
-}
+import './ports.mjs'
 
 const nothing = async () => undefined
 Object.assign(globalThis, {
@@ -24,6 +15,10 @@ Object.assign(globalThis, {
   buildAndStore: async () => 'report',
   readStored: nothing,
   buildReport: nothing,
+  checkout: nothing,
+  freshToken: async () => 'token',
+  migrate: nothing,
+  poll: nothing,
   stop: nothing,
   train: nothing,
   seenEnough: () => true,
