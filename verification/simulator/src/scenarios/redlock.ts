@@ -19,6 +19,9 @@ function twice(process: number, node: number, atMs: number, forMs: number): Faul
   return { kind: 'storm', process, node, atMs, forMs, ...NO_LOSS, twice: 1 }
 }
 
+/** A reader, after which each server knows every script: none is asked for by its text. */
+const FIRST_READER = once(1, 'p1.b', 'readers', { atMs: 20, workMs: 5 })
+
 interface GivenUp {
   readonly name: string
   readonly about: string
@@ -43,6 +46,7 @@ function givenUp({ name, about, atMs, requestTimeoutMs, seed, cut: cutOff }: Giv
     ttlMs: TTL_MS,
     requestTimeoutMs,
     actors: [
+      FIRST_READER,
       once(0, 'p0.a', 'fifo', { atMs, workMs: 5000 }),
       once(1, 'p1.a', 'fifo', { atMs: 3800, workMs: 1500 }),
       once(2, 'p2.a', 'fifo', { atMs: 100, workMs: 10 }),
@@ -80,6 +84,7 @@ export const REDLOCK_SCENARIOS: readonly Scenario[] = [
       durationMs: 9000,
       ttlMs: 3000,
       actors: [
+        FIRST_READER,
         once(0, 'p0.a', 'fifo', { atMs: 300, workMs: 6000 }),
         once(1, 'p1.a', 'fifo', { atMs: 2500, workMs: 3000 }),
         once(2, 'p2.a', 'fifo', { atMs: 100, workMs: 560 }),
