@@ -13,7 +13,9 @@ const check = process.argv.includes('--check')
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-api-'))
 let failed = 0
 
-for (const folder of ['packages/holdfast', 'packages/conformance', 'packages/fastify']) {
+const FOLDERS = ['holdfast', 'conformance', 'fastify', 'nestjs'].map((name) => `packages/${name}`)
+
+for (const folder of FOLDERS) {
   const entries = entriesOf(folder)
   mkdirSync(join(root, folder, 'api'), { recursive: true })
   for (const [name, types] of entries) failed += report(folder, name, types)

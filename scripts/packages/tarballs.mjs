@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { ROOT } from './files.mjs'
 import { report, run } from './run.mjs'
 
-const PACKAGES = ['holdfast', 'conformance', 'fastify', 'lab']
+const PACKAGES = ['holdfast', 'conformance', 'fastify', 'nestjs', 'lab']
 
 /**
  * @param {string} folder where the tarballs go

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { ROOT, readJson } from './files.mjs'
 import { report } from './run.mjs'
 
-const FOLDERS = ['holdfast', 'conformance', 'fastify', 'lab']
+const FOLDERS = ['holdfast', 'conformance', 'fastify', 'nestjs', 'lab']
 
 /** @param {string} [expected] default: the version of `holdfast` */
 export function checkVersions(expected) {

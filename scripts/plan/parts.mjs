@@ -75,8 +75,9 @@ export const PARTS = [
     'packages/conformance/test/',
   ]),
   part('command-line', 4, 'the command line and the lab', [`${LIBRARY}cli/`, 'packages/lab/']),
-  part('integrations', 1, 'the frameworks and libraries that Holdfast is used with', [
+  part('integrations', 2, 'the frameworks and libraries that Holdfast is used with', [
     'packages/fastify/test/',
+    'packages/nestjs/test/',
   ]),
   part('conformance', 29, 'the suite over each store, client library and topology', [
     'test/conformance/',

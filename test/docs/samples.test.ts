@@ -45,7 +45,8 @@ test('the programs compile', async () => {
       writeFileSync(join(folder, `${name}.ts`), source)
   const target = { module: 'nodenext', target: 'es2023', lib: ['es2023', 'esnext.disposable'] }
   const checks = { strict: true, skipLibCheck: true, noEmit: true, types: ['node'] }
-  const config = { compilerOptions: { ...target, ...checks }, include: ['*.ts'] }
+  const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true }
+  const config = { compilerOptions: { ...target, ...checks, ...decorators }, include: ['*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
   const compiled = await run(process.execPath, [compiler, '-p', folder]).catch(
@@ -76,7 +77,11 @@ test.each(pagesTogether(running).map((group) => [group.map(({ path }) => path), 
     }
     const end = `${page.end ?? ''}\nconsole.log('end')\nprocess.exit()`
     for (const [name, source] of programs(group, LANGUAGES, end)) {
-      const { code } = await transform(source, { loader: 'ts', target: 'es2022' })
+      const { code } = await transform(source, {
+        loader: 'ts',
+        target: 'es2022',
+        tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
+      })
       writeFileSync(join(folder, `${name}.mjs`), code)
       const args = ['--import', './reader.mjs', `${name}.mjs`]
       const ended = await run(process.execPath, args, { cwd: folder, env, timeout: 60_000 }).catch(

@@ -88,7 +88,10 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
   },
   {
     reason: 'each integration has one smoke test, which runs',
-    files: ['packages/fastify/test/requests/**'],
+    files: [
+      'packages/fastify/test/requests/**',
+      ...['decorators', 'handlers', 'module'].map((room) => `packages/nestjs/test/${room}/**`),
+    ],
   },
   {
     reason: 'each takes long, and other tests or a smaller set of the same file run',

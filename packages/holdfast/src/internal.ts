@@ -7,6 +7,11 @@ export * as grantRule from './store/grant-rule.js'
 export type { LockState, RuleStep } from './store/grant-rule.js'
 export { withTimeout } from './clock/with-timeout.js'
 
+/** Checks of options, for the packages of the integrations. */
+export { checkKeys, type KnownKeys } from './options/known-keys.js'
+export { checkDuration } from './options/lock-options.js'
+export { checkWhole } from './options/whole-number.js'
+
 /** The parts of the command line, of which `holdfast lab` is made. */
 export { LAB_ABOUT, LAB_OPTIONS, LAB_TOPICS } from './cli/args/lab-options.js'
 export { parseDuration } from './cli/args/duration.js'

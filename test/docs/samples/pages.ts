@@ -23,6 +23,10 @@ export interface Page {
 }
 
 const TAKE_ONE_LOCK = `await locks.mutex('sample').run(work)`
+const SHIP = `
+  const shipped = await fetch(\`\${await app.getUrl()}/orders/7/ship\`, { method: 'POST' })
+  if (shipped.status !== 201) throw new Error(await shipped.text())
+  await app.close()`
 const PAY = `
 const paid = await app.inject({ method: 'POST', url: '/orders/7/pay' })
 if (paid.body !== '{"paid":true}') throw new Error(paid.body)
@@ -57,6 +61,7 @@ export const PAGES: readonly Page[] = [
     runsElsewhere: 'it is the whole suite, which test/conformance runs for each store',
   },
   { path: 'packages/fastify/README.md', servers: ['redis'], end: PAY },
+  { path: 'packages/nestjs/README.md', servers: ['redis'], end: SHIP },
   { path: 'docs/integrations/fastify.md', servers: ['redis'], end: PAY },
   { path: 'docs/start/first-lock.md', servers: ['redis'], apart: true },
   ...['start/crash', 'start/oversell', 'start/nightly-job', 'how-to/payment-callback'].map(

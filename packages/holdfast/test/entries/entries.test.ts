@@ -21,16 +21,15 @@ const PROGRAM = `
   const differing = names.filter((name) => imported[name] !== required[name])
   console.log(JSON.stringify({ count: names.length, differing }))`
 
-test.each(['holdfast', '@holdfast/conformance', '@holdfast/fastify'].flatMap(entriesOf))(
-  '%s gives import and require the same',
-  (entry) => {
-    const args = ['--input-type=module', '--eval', PROGRAM, entry]
-    const printed = execFileSync(process.execPath, args, {
-      cwd: import.meta.dirname,
-      encoding: 'utf8',
-    })
-    const { count, differing } = JSON.parse(printed) as { count: number; differing: string[] }
-    expect(differing).toEqual([])
-    expect(count).toBeGreaterThan(0)
-  },
-)
+test.each(
+  ['holdfast', '@holdfast/conformance', '@holdfast/fastify', '@holdfast/nestjs'].flatMap(entriesOf),
+)('%s gives import and require the same', (entry) => {
+  const args = ['--input-type=module', '--eval', PROGRAM, entry]
+  const printed = execFileSync(process.execPath, args, {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  })
+  const { count, differing } = JSON.parse(printed) as { count: number; differing: string[] }
+  expect(differing).toEqual([])
+  expect(count).toBeGreaterThan(0)
+})
