@@ -109,9 +109,20 @@ export class RedlockStore implements Store {
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     this.#assertOpen()
+    try {
+      const outcome = await this.#withdrawFromAll(claim)
+      this.#votes.delete(claim.id)
+      return outcome
+    } catch (error) {
+      // A repeated withdrawal counts the same nodes. After the TTL they have no vote any more.
+      this.#panel.clock.timer(claim.ttlMs, () => this.#votes.delete(claim.id), true)
+      throw error
+    }
+  }
+
+  async #withdrawFromAll(claim: ClaimRef): Promise<WithdrawOutcome> {
     const vote = this.#votes.get(claim.id)
     const votes = vote?.withdraw()
-    this.#votes.delete(claim.id)
     const all = this.#panel.nodes.length
     const released = ({ byNode }: Answers<WithdrawOutcome>): number =>
       byNode.filter((answer, node) => isReleased(answer) && (votes?.has(node) ?? true)).length

@@ -43,6 +43,8 @@ export class ClaimVote {
   #token: bigint | undefined
   /** The caller has the grant. From then on no vote is retracted before the withdrawal. */
   #held = false
+  /** The nodes whose votes the lease rested on when it was withdrawn. */
+  #restedOn: ReadonlySet<number> | undefined
   /** When the lease ends on the client's clock: as the caller knows it, moved by renewals since. */
   #endMs = Infinity
   readonly #panel: Panel
@@ -105,14 +107,15 @@ export class ClaimVote {
   /**
    * Ends the vote, because the claim is withdrawn from all nodes. Returns the nodes whose votes the
    * lease rests on, or undefined if the claim was not granted. A node that lost its data and is
-   * asked for its vote is not among them: that vote may begin after the lease has ended.
+   * asked for its vote is not among them: that vote may begin after the lease has ended. A repeated
+   * withdrawal gets the same nodes.
    */
   withdraw(): ReadonlySet<number> | undefined {
-    const votes = this.#held ? this.#voters() : undefined
+    if (this.#held) this.#restedOn = this.#voters()
     this.#withdrawn = true
     this.#held = false
     this.#round?.end()
-    return votes
+    return this.#restedOn
   }
 
   #voters(): ReadonlySet<number> {
