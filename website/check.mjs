@@ -15,7 +15,7 @@ const SEARCHED = {
     fencing: '/explain/fencing',
     LOCK_TIMEOUT: 'troubleshooting',
   },
-  zh: { 持有者: '/zh/' },
+  zh: { 执行时间: '/zh/leases', 幂等: '/zh/payment-callback', 超卖: '/zh/oversell' },
 }
 
 for (const [language, words] of Object.entries(SEARCHED)) {

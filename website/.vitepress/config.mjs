@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import { homeOf } from './home.mjs'
-import { REPOSITORY, repositoryLinks, slugify } from './links.mjs'
+import { emptyHeaders, REPOSITORY, repositoryLinks, slugify } from './links.mjs'
 import { CHINESE, CHINESE_SEARCH, ENGLISH } from './navigation.mjs'
 import { tokenize } from './tokenize.mjs'
 
@@ -17,7 +17,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: `${process.env.SITE_BASE ?? '/'}mark.svg` }]],
   markdown: {
     anchor: { slugify },
-    config: (markdown) => void markdown.use(repositoryLinks),
+    config: (markdown) => void markdown.use(repositoryLinks).use(emptyHeaders),
     languageAlias: { crontab: 'sh', jsonl: 'json' },
   },
   vite: { publicDir: '../website/public', plugins: [vueOfThisFolder()] },
@@ -44,6 +44,7 @@ export default defineConfig({
         // Pages for contributors would drown the others.
         _render: (source, env, markdown) =>
           env.relativePath.startsWith('internals/') ? '' : markdown.render(source, env),
+        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } },
         locales: { zh: { translations: CHINESE_SEARCH } },
       },
     },

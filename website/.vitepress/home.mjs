@@ -7,6 +7,10 @@ const ENGLISH = {
     text: 'Distributed locks for Node.js',
     tagline:
       'One API over Redis, PostgreSQL, MySQL, etcd, ZooKeeper or a local file. You learn of a lost lock in time.',
+    image: {
+      src: '/lease.svg',
+      alt: 'Two processes take turns: a late write of the first one is refused',
+    },
     actions: [
       { theme: 'brand', text: 'First lock in five minutes', link: '/start/first-lock' },
       { theme: 'alt', text: 'Which store?', link: '/explain/choosing' },
@@ -21,7 +25,11 @@ const CHINESE = {
     text: 'Node.js 的分布式锁',
     tagline:
       '一套 API，支持 Redis、PostgreSQL、MySQL、etcd、ZooKeeper 或本地文件。锁丢了，你会及时知道。',
-    actions: [{ theme: 'brand', text: '五分钟用上第一把锁', link: '/zh/' }],
+    image: { src: '/lease.svg', alt: '两个进程轮流持有锁，第一个的迟到写入被拒绝' },
+    actions: [
+      { theme: 'brand', text: '五分钟用上第一把锁', link: '/zh/first-lock' },
+      { theme: 'alt', text: '怎么选', link: '/zh/choosing' },
+    ],
   },
 }
 

@@ -166,8 +166,41 @@ export const ENGLISH = {
 }
 
 export const CHINESE = {
-  nav: [{ text: '开始', link: '/zh/' }],
-  sidebar: { '/zh/': [{ text: '中文', items: [{ text: '首页', link: '/zh/' }] }] },
+  nav: [
+    { text: '开始', link: '/zh/first-lock' },
+    { text: '操作指南', link: '/zh/how-to' },
+    { text: '怎么选', link: '/zh/choosing' },
+    { text: '常见问题', link: '/zh/faq' },
+  ],
+  sidebar: {
+    '/zh/': [
+      {
+        text: '开始',
+        items: [
+          { text: '中文首页', link: '/zh/' },
+          { text: '第一把锁', link: '/zh/first-lock' },
+          { text: '解决超卖', link: '/zh/oversell' },
+        ],
+      },
+      {
+        text: '怎么做',
+        items: [
+          { text: '操作指南', link: '/zh/how-to' },
+          { text: '幂等的支付回调', link: '/zh/payment-callback' },
+        ],
+      },
+      {
+        text: '为什么',
+        items: [
+          { text: '什么时候不该用锁', link: '/zh/when-not-to-lock' },
+          { text: '锁与租约', link: '/zh/leases' },
+          { text: 'Fencing token', link: '/zh/fencing' },
+          { text: '怎么选', link: '/zh/choosing' },
+          { text: '常见问题', link: '/zh/faq' },
+        ],
+      },
+    ],
+  },
   outline: { level: [2, 3], label: '本页目录' },
   docFooter: { prev: '上一页', next: '下一页' },
   darkModeSwitchLabel: '外观',
@@ -187,7 +220,7 @@ export const CHINESE = {
 
 /** The texts of the search, which stand apart from those of the rest. */
 export const CHINESE_SEARCH = {
-  button: { buttonText: '搜索', buttonAriaLabel: '搜索' },
+  button: { buttonText: '搜索', buttonAriaLabel: '搜索 K' },
   modal: {
     displayDetails: '显示详情',
     resetButtonTitle: '清空',
