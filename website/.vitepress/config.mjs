@@ -16,6 +16,7 @@ export default defineConfig({
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
   head: [['link', { rel: 'icon', href: `${process.env.SITE_BASE ?? '/'}mark.svg` }]],
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify },
     config: (markdown) => void markdown.use(repositoryLinks).use(emptyHeaders),
     languageAlias: { crontab: 'sh', jsonl: 'json' },
@@ -44,7 +45,7 @@ export default defineConfig({
         // Pages for contributors would drown the others.
         _render: (source, env, markdown) =>
           env.relativePath.startsWith('internals/') ? '' : markdown.render(source, env),
-        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } },
+        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search' } },
         locales: { zh: { translations: CHINESE_SEARCH } },
       },
     },

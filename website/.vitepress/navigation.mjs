@@ -220,7 +220,7 @@ export const CHINESE = {
 
 /** The texts of the search, which stand apart from those of the rest. */
 export const CHINESE_SEARCH = {
-  button: { buttonText: '搜索', buttonAriaLabel: '搜索 K' },
+  button: { buttonText: '搜索', buttonAriaLabel: '搜索' },
   modal: {
     displayDetails: '显示详情',
     resetButtonTitle: '清空',
