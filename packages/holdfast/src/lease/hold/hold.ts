@@ -10,7 +10,7 @@ import type { LockKind, Renewal, WaitNote } from '../../store/contract.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import { EndListeners } from './end-listeners.js'
 import { channels } from '../runtime/events.js'
-import { traceChannels, traceRelease } from '../runtime/traces.js'
+import { isTraced, traceRelease } from '../runtime/traces.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
 import { RunningCallbacks } from './running-callbacks.js'
@@ -154,7 +154,7 @@ export class Hold implements Forgettable {
   /** `release` without a promise where none is needed. */
   return(): ReleaseOutcome {
     if (this.outcome !== undefined) return this.outcome
-    if (!traceChannels.release.hasSubscribers) return this.giveBack()
+    if (!isTraced('release')) return this.giveBack()
     const outcome = traceRelease(this.services.runtime, this, () => this.giveBack())
     outcome.catch(leaveToCaller)
     return outcome

@@ -2,7 +2,7 @@
 import type { RenewResult } from '../../store/contract.js'
 import type { Grant } from '../grant/grant.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { CallTrace, traceChannels } from '../runtime/traces.js'
+import { CallTrace, isTraced } from '../runtime/traces.js'
 
 export class RenewalTraces {
   readonly #traces: readonly CallTrace<'renew'>[]
@@ -32,5 +32,5 @@ export function renewalTraces(
   runtime: Runtime,
   grants: readonly Grant[],
 ): RenewalTraces | undefined {
-  return traceChannels.renew.hasSubscribers ? new RenewalTraces(runtime, grants) : undefined
+  return isTraced('renew') ? new RenewalTraces(runtime, grants) : undefined
 }

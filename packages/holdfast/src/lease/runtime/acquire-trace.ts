@@ -7,7 +7,7 @@ import type { WaitOptions } from '../../options/lock-options.js'
 import { channels, publish } from './events.js'
 import type { OpenWait } from './open-waits.js'
 import type { ClaimTemplate, Runtime } from './runtime.js'
-import { CallTrace, traceChannels } from './traces.js'
+import { CallTrace, isTraced } from './traces.js'
 
 /** The events of calls that got no lease, by the outcomes of these. */
 const EVENTS = { busy: 'busy', timeout: 'timed-out', aborted: 'aborted' } as const
@@ -112,7 +112,7 @@ export function acquireTrace(
   options?: WaitOptions,
 ): AcquireTrace | undefined {
   const isWatched =
-    traceChannels.acquire.hasSubscribers ||
+    isTraced('acquire') ||
     channels.busy.hasSubscribers ||
     channels['timed-out'].hasSubscribers ||
     channels.aborted.hasSubscribers

@@ -83,6 +83,21 @@ export const traceChannels: Readonly<Record<LockTraceName, TracingChannel<unknow
   release: tracingChannel('holdfast:release'),
 }
 
+/**
+ * Whether a trace has subscribers. Asks its channels one by one: Bun's tracing channels have no
+ * `hasSubscribers`.
+ */
+export function isTraced(name: LockTraceName): boolean {
+  const { start, end, asyncStart, asyncEnd, error } = traceChannels[name]
+  return (
+    start.hasSubscribers ||
+    end.hasSubscribers ||
+    asyncStart.hasSubscribers ||
+    asyncEnd.hasSubscribers ||
+    error.hasSubscribers
+  )
+}
+
 /** What a trace is about, as far as it is known at its start. */
 export interface TraceSubject {
   readonly lock: string
@@ -184,7 +199,7 @@ export function tracedRun<T>(
   { name: lock, kind, claimId, token }: TracedLease,
   work: () => T | PromiseLike<T>,
 ): () => T | PromiseLike<T> {
-  if (!traceChannels.run.hasSubscribers) return work
+  if (!isTraced('run')) return work
   return () => {
     const trace = new CallTrace(runtime, 'run', { lock, kind, claimId, token })
     return trace.follow(
