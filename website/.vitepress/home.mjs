@@ -25,7 +25,7 @@ const CHINESE = {
     text: 'Node.js 的分布式锁',
     tagline:
       '一套 API，支持 Redis、PostgreSQL、MySQL、etcd、ZooKeeper 或本地文件。锁丢了，你会及时知道。',
-    image: { src: '/lease.svg', alt: '两个进程轮流持有锁，第一个的迟到写入被拒绝' },
+    image: { src: '/lease.zh.svg', alt: '两个进程轮流持有锁，第一个的迟到写入被拒绝' },
     actions: [
       { theme: 'brand', text: '五分钟用上第一把锁', link: '/zh/first-lock' },
       { theme: 'alt', text: '怎么选', link: '/zh/choosing' },

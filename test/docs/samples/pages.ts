@@ -55,6 +55,7 @@ const GUIDE = [
 
 export const PAGES: readonly Page[] = [
   { path: 'README.md', servers: ['redis'] },
+  { path: 'docs/README.md', servers: ['redis'] },
   { path: 'packages/holdfast/README.md', servers: ['redis'] },
   {
     path: 'packages/conformance/README.md',
