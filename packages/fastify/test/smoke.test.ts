@@ -6,8 +6,9 @@ import { redisStore } from 'holdfast/redis'
 import { Redis } from 'ioredis6'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { after } from '../../../test/support/after.js'
-import { aborted, Gate, startSite } from './support/site.js'
-import { RawClient } from './support/raw-client.js'
+import { aborted, Gate } from '../../../test/support/gate.js'
+import { startSite } from './support/site.js'
+import { RawClient } from '../../../test/support/raw-client.js'
 
 let redis: RedisServer
 

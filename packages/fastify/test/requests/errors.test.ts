@@ -7,7 +7,7 @@ import { redisStore } from 'holdfast/redis'
 import { Redis } from 'ioredis6'
 import { describe, expect, test } from 'vitest'
 import { after } from '../../../../test/support/after.js'
-import { RawClient } from '../support/raw-client.js'
+import { RawClient } from '../../../../test/support/raw-client.js'
 import { startSite } from '../support/site.js'
 
 describe('a busy lock', () => {
@@ -112,7 +112,7 @@ async function startOn(redis: RedisServer, waitMs: number) {
   const client = new Redis(redis.port, { retryStrategy: () => 100 })
   client.on('error', () => undefined)
   after(() => client.disconnect())
-  const store = redisStore({ client, requestTimeoutMs: 500 })
+  const store = redisStore({ client, requestTimeoutMs: 1000 })
   const { app } = await startSite(
     (site) => site.get('/', async (request) => void (await request.lock('b', { waitMs }))),
     { plugin: { store } },
@@ -126,6 +126,7 @@ describe('a store that is away', () => {
     ['is gone', 0],
     ['is gone', 1500],
     ['does not answer', 0],
+    ['does not answer', 200],
     ['does not answer', 1500],
   ])('since it %s answers 503 to a request that waits %d ms', async (how, waitMs) => {
     const redis = await startRedis()

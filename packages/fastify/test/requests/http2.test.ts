@@ -2,7 +2,8 @@
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { expect, test } from 'vitest'
 import { after } from '../../../../test/support/after.js'
-import { aborted, Gate, startSite, type Site } from '../support/site.js'
+import { aborted, Gate } from '../../../../test/support/gate.js'
+import { startSite, type Site } from '../support/site.js'
 
 const gate = { now: new Gate() }
 let reason: Promise<unknown> | undefined

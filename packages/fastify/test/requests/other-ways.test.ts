@@ -1,8 +1,9 @@
 /** Handlers with callbacks, hijacked replies, hooks, time limits, inject, and a closing server. */
 import { eventually } from '@holdfast/servers/eventually'
 import { describe, expect, test } from 'vitest'
-import { RawClient } from '../support/raw-client.js'
-import { aborted, Gate, startSite } from '../support/site.js'
+import { RawClient } from '../../../../test/support/raw-client.js'
+import { aborted, Gate } from '../../../../test/support/gate.js'
+import { startSite } from '../support/site.js'
 
 test('a handler with callbacks keeps the lock of a client that left until it replies', async () => {
   const gate = new Gate()

@@ -2,8 +2,9 @@
 import { Readable } from 'node:stream'
 import { eventually } from '@holdfast/servers/eventually'
 import { afterEach, describe, expect, test } from 'vitest'
-import { RawClient } from '../support/raw-client.js'
-import { aborted, Gate, startSite } from '../support/site.js'
+import { RawClient } from '../../../../test/support/raw-client.js'
+import { aborted, Gate } from '../../../../test/support/gate.js'
+import { startSite } from '../support/site.js'
 
 const unhandled: unknown[] = []
 process.on('unhandledRejection', (error) => unhandled.push(error))
@@ -75,6 +76,46 @@ describe('the response is over', () => {
     await client.receives('done')
     await isFree()
     expect(signal?.aborted).toBe(false)
+  })
+
+  test('a request whose client has left gets no lock', async () => {
+    const gate = new Gate()
+    let refused: unknown
+    const { port, isHeld } = await startSite((app) =>
+      app.post('/', async (request) => {
+        await gate.pass()
+        await eventually('the client has left', () => request.raw.socket.destroyed)
+        refused = await request.lock('a').catch((error: unknown) => error)
+      }),
+    )
+    const client = new RawClient(port)
+    client.send('POST', '/', '{"x":1}')
+    await gate.reached
+    client.leave()
+    gate.open()
+    await eventually('it is refused', () => refused !== undefined)
+    expect(refused).toMatchObject({ code: 'CLIENT_DISCONNECTED' })
+    expect(await isHeld()).toBe(false)
+  })
+
+  test('a lock that a handler takes after its answer lasts until it has settled', async () => {
+    const gate = new Gate()
+    let signal: AbortSignal | undefined
+    const { port, isHeld, isFree } = await startSite((app) =>
+      app.get('/', async (request, reply) => {
+        reply.send('early')
+        await eventually('it has been sent', () => reply.raw.writableFinished)
+        ;({ signal } = await request.lock('a'))
+        await gate.pass()
+      }),
+    )
+    const client = new RawClient(port)
+    client.send('GET', '/')
+    await gate.reached
+    expect(await isHeld()).toBe(true)
+    expect(signal?.aborted).toBe(false)
+    gate.open()
+    await isFree()
   })
 
   test('a pipelined request loses its lock with the connection before its turn', async () => {

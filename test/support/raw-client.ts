@@ -1,7 +1,7 @@
 /** A client of HTTP/1.1 by hand: it pipelines, reads slowly, and leaves when the test wants it. */
 import { connect, type Socket } from 'node:net'
 import { eventually } from '@holdfast/servers/eventually'
-import { after } from '../../../../test/support/after.js'
+import { after } from './after.js'
 
 export class RawClient {
   readonly socket: Socket
