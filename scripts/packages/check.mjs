@@ -11,6 +11,7 @@ import { checkBundlers } from './bundlers.mjs'
 import { checkFastify } from './frameworks.mjs'
 import { reportImportTime } from './import-time.mjs'
 import { checkLints } from './lints.mjs'
+import { checkNext } from './next.mjs'
 import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
 import { packAll } from './tarballs.mjs'
@@ -39,6 +40,7 @@ try {
     await checkTypes(folder, tarballs)
     await checkTestRunners(folder, tarballs)
     await checkFastify(folder, tarballs)
+    await checkNext(folder, tarballs)
     await checkNodes(project)
   }
 } finally {

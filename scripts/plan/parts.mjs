@@ -84,7 +84,7 @@ export const PARTS = [
   ]),
   part(
     'together',
-    7,
+    9,
     'all stores or several packages, and the version before beside this one',
     [
       ...[

@@ -1,0 +1,2 @@
+/** Next leaves both libraries as they are: they stay out of its bundles. */
+export default { serverExternalPackages: ['holdfast', 'ioredis'] }
