@@ -15,7 +15,6 @@ const run = promisify(execFile)
 const LANGUAGES = ['ts', 'js']
 const SUPPORT = ['reader.d.ts', 'reader.mjs', 'ports.mjs', 'object-store.mjs', 'my-store.d.ts']
 const running = PAGES.filter(({ runsElsewhere }) => runsElsewhere === undefined)
-const CHINESE = Object.keys(LEFT_OUT).filter((page) => page.includes('zh'))
 let servers: Servers
 
 beforeAll(async () => {
@@ -35,9 +34,10 @@ afterAll(async () => {
 })
 
 test('no page with programs is missing', () => {
-  const known = [...PAGES.map(({ path }) => path), ...CHINESE]
-  for (const page of CHINESE) expect(LEFT_OUT).toHaveProperty([page])
-  expect(pagesWith(LANGUAGES).toSorted()).toEqual(known.toSorted())
+  const known = PAGES.map(({ path }) => path)
+  const leftOut = pagesWith(LANGUAGES).filter((page) => page in LEFT_OUT)
+  expect(leftOut.length).toBeGreaterThan(2)
+  expect(pagesWith(LANGUAGES).toSorted()).toEqual([...known, ...leftOut].toSorted())
 })
 
 test('the programs compile', async () => {

@@ -117,6 +117,12 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
       'chinese.test.ts compares its blocks with those of the English page',
     ]),
   ),
+  ...Object.fromEntries(
+    ['recipes', 'idempotency'].map((name) => [
+      `docs/integrations/${name}.md`,
+      'recipes.test.ts compares its blocks with the files that tests run',
+    ]),
+  ),
   'docs/guarantees.md': 'verification/torture/dist/page.js writes it, and --check compares it',
 }
 
