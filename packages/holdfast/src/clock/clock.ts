@@ -77,9 +77,12 @@ function checkMethods<T>(what: string, value: T | undefined, methods: readonly (
   throw new LockUsageError(`${what} must be an object with the methods ${methods.join(', ')}.`)
 }
 
+/** Kept: the fake timers of Jest replace it, and would call work only when a test moves time. */
+const nextTick: (work: () => void) => void = process.nextTick.bind(process)
+
 /** Returns the `atTickEnd` of any clock, for frequent calls. */
 export function atTickEndOf(clock: Clock): (work: () => void) => void {
-  return clock.atTickEnd?.bind(clock) ?? process.nextTick.bind(process)
+  return clock.atTickEnd?.bind(clock) ?? nextTick
 }
 
 /** The random source of this process: the default of `createLocks`. */
