@@ -61,7 +61,8 @@ export class Client implements Services {
       outageMs: options.waitMs === undefined ? OUTAGE_LIMIT_MS : Infinity,
       signal: undefined,
     }
-    const { clock = systemClock, random = systemRandom, label, traceAcquires = false } = options
+    const { clock = store.clock ?? systemClock, random = systemRandom } = options
+    const { label, traceAcquires = false } = options
     checkBoolean('traceAcquires', traceAcquires)
     this.tracesAcquires = traceAcquires
     this.runtime = new Runtime(store, {

@@ -184,6 +184,7 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   checkStore(store)
   checkKeys('createLocks', options, CLIENT_KEYS, { store: store.name })
   checkClock(options.clock)
+  checkSameClock(store, options)
   checkRandom(options.random)
   const client = new Client(store, options)
   const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
@@ -269,6 +270,16 @@ function checkStore(store: unknown): void {
   throw new LockUsageError(
     "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory', " +
       "embeddedStore() of 'holdfast/embedded' or redisStore({ client }) of 'holdfast/redis'.",
+  )
+}
+
+/** With two clocks a wait or a lease would never end, or too early. */
+function checkSameClock({ name, clock }: Store, options: LocksOptions): void {
+  if (clock === undefined || options.clock === undefined || options.clock === clock) return
+  throw new LockUsageError(
+    'createLocks and its store have two clocks. Give the clock to the store alone, as in ' +
+      'createLocks(testingStore({ clock })).',
+    { store: name },
   )
 }
 

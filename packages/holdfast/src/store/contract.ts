@@ -19,6 +19,7 @@
  * - Verbs called in one tick may travel together. Withdrawals then go first.
  */
 
+import type { Clock } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
 import type { Claim, ClaimRef, LockKind, Owner } from './claim.js'
 import type { MaybePromise } from './maybe-promise.js'
@@ -284,6 +285,8 @@ export interface Store {
   readonly name: string
   /** What the store can do and promises. */
   readonly traits: Traits
+  /** Of a store for tests that decides by it: its clients have no other clock. */
+  readonly clock?: Clock
   /** Present where the store is in a database that has transactions. */
   readonly transactionGuard?: TransactionGuard
   /**

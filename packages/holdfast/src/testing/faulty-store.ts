@@ -209,6 +209,11 @@ export class FaultyStore implements Store {
 
   #judge(message: Message): Fate {
     this.sent.push({ message, atMs: this.#clock.monotonicMs() })
+    return this.fateOf(message)
+  }
+
+  /** Returns what happens to a message. */
+  protected fateOf(message: Message): Fate {
     return this.plan(message)
   }
 

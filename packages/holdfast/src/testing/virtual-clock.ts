@@ -5,6 +5,7 @@
  * callbacks of one timer run before the next timer fires. The same seed gives the same run.
  */
 import type { Clock, Random, Timer } from '../clock/clock.js'
+import { pause } from '../clock/pause.js'
 
 interface PendingTimer {
   readonly dueMs: number
@@ -62,6 +63,11 @@ export class VirtualClock implements Clock {
     await settle()
   }
 
+  /** Resolves when the test has moved time by `ms`: for stand-ins of work that takes long. */
+  pause(ms: number): Promise<void> {
+    return pause(this, ms)
+  }
+
   /** Moves time forward without timers: the process was stopped, or its event loop blocked. */
   freeze(ms: number): void {
     this.#nowMs += ms
@@ -85,8 +91,11 @@ export class VirtualClock implements Clock {
       const next = this.#next(endMs)
       await this.advance(next ? Math.max(0, next.dueMs - this.#nowMs) : endMs - this.#nowMs)
     }
-    if (!settled) throw new Error(`Nothing settled within ${limitMs} virtual ms.`)
-    return promise
+    if (settled) return promise
+    throw new Error(
+      `Nothing settled within ${limitMs} virtual ms. What waits for a timer of another clock, or ` +
+        'for a server, does not settle in virtual time.',
+    )
   }
 
   #next(untilMs: number): PendingTimer | undefined {

@@ -1,7 +1,13 @@
 /** A store that a test directs, in virtual time. */
 import { describe, expect, test } from 'vitest'
 import { createLocks, LockLostError, type Locks } from '../../dist/index.js'
-import { testingStore, VirtualClock, type TestingStore } from '../../dist/testing/index.js'
+import {
+  planFor,
+  planForFirst,
+  testingStore,
+  VirtualClock,
+  type TestingStore,
+} from '../../dist/testing/index.js'
 
 interface Setup {
   readonly clock: VirtualClock
@@ -12,7 +18,7 @@ interface Setup {
 function setup(): Setup {
   const clock = new VirtualClock()
   const store = testingStore({ clock })
-  return { clock, store, locks: createLocks(store, { clock }) }
+  return { clock, store, locks: createLocks(store) }
 }
 
 /** The TTL of locks is 30 s, and a lease is renewed each third of it. */
@@ -115,10 +121,63 @@ describe('an outage', () => {
   })
 })
 
-test('is used in the wrong way', () => {
+describe('a plan', () => {
+  test('decides what no outage and no stall concerns', async () => {
+    const { store, locks } = setup()
+    store.plan = planForFirst('attempt', { drop: 'request', fails: true })
+    const end = store.fail()
+    const lock = locks.mutex('order:42')
+    await expect(lock.tryAcquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    end()
+    await expect(lock.tryAcquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await lock.tryAcquire()).toBeDefined()
+  })
+
+  test('stands beside a stall of another lock, and ends with heal', async () => {
+    const { clock, store, locks } = setup()
+    const lease = await locks.mutex('order:42').acquire()
+    store.stallRenewals('order:43')
+    store.plan = planFor({ renew: { drop: 'request' } })
+    await clock.advance(20_000)
+    expect(lease.remainingMs).toBeLessThan(10_000)
+    store.heal()
+    await clock.advance(5000)
+    expect(lease.remainingMs).toBeGreaterThan(20_000)
+  })
+})
+
+test('clients have the clock of their store, or none of their own', async () => {
+  const clock = new VirtualClock()
+  const store = testingStore({ clock })
+  const lease = await createLocks(store).mutex('order:42').acquire({ renew: false })
+  await clock.advance(30_000)
+  expect(lease.held).toBe(false)
+  expect(() => createLocks(store, { clock })).not.toThrow()
+  expect(() => createLocks(store, { clock: new VirtualClock() })).toThrow(
+    /two clocks.*createLocks\(testingStore\(\{ clock \}\)\)/,
+  )
+  expect(() => createLocks(testingStore(), { clock })).toThrow(/two clocks/)
+})
+
+test('a pause ends when the test moves time past it', async () => {
+  const clock = new VirtualClock()
+  let isOver = false
+  const pause = clock.pause(1000).then(() => (isOver = true))
+  await clock.advance(999)
+  expect(isOver).toBe(false)
+  await clock.until(pause)
+  expect(clock.monotonicMs()).toBe(1000)
+  await expect(clock.until(new Promise(() => undefined))).rejects.toThrow(/another clock/)
+})
+
+test('is used in the wrong way', async () => {
   expect(() => testingStore({ clocks: 1 } as object)).toThrow(/clock/)
   expect(() => testingStore({ clock: {} as never })).toThrow(/monotonicMs/)
   const { store } = setup()
+  expect(() => store.lose('order:42')).toThrow(/No lease is held on "order:42".*await its lease/)
+  const shop = createLocks(store, { namespace: 'shop' })
+  await shop.mutex('order:42').acquire()
+  expect(() => store.lose('order:42')).toThrow(/Held: "shop:order:42".*with its namespace/)
   expect(() => store.lose('')).toThrow(/must not be empty/)
   expect(() => store.stallRenewals(7 as never)).toThrow(/must be a string/)
 })
