@@ -15,14 +15,9 @@ import { checkNext } from './next.mjs'
 import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
 import { packAll } from './tarballs.mjs'
+import { checkTestRunners } from './test-runners.mjs'
 import { checkVersions } from './versions.mjs'
-import {
-  checkGlobal,
-  checkModuleSystems,
-  checkNodes,
-  checkTestRunners,
-  checkTypes,
-} from './users.mjs'
+import { checkGlobal, checkModuleSystems, checkNodes, checkTypes } from './users.mjs'
 
 const isQuick = process.argv.includes('--quick')
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))

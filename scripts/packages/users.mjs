@@ -1,9 +1,10 @@
-/** What users have: module systems, compilers, test runners, versions of Node. */
+/** What users have: module systems, compilers, versions of Node. */
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeJson } from './files.mjs'
 import { install, runCommand, setType } from './projects.mjs'
 import { report, run } from './run.mjs'
+import { checkNodeTest } from './test-runners.mjs'
 
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 /** What Node before 22.13 needs for the embedded store. */
@@ -89,40 +90,6 @@ export async function checkTypes(folder, tarballs) {
   }
 }
 
-/** Runs a test file under Jest, as NestJS's starter sets it up, and under Vitest. */
-export async function checkTestRunners(folder, tarballs) {
-  for (const major of ['29', '30']) {
-    const project = await install(folder, `jest-${major}`, [
-      tarballs.holdfast,
-      SQLITE,
-      `jest@${major}`,
-      `@types/jest@${major}`,
-      'ts-jest@29',
-      'typescript@~5.9',
-      '@types/node@22',
-    ])
-    cpSync(join(FIXTURES, 'jest'), project, { recursive: true })
-    writeJson(join(project, 'tsconfig.json'), {
-      compilerOptions: {
-        module: 'nodenext',
-        target: 'es2023',
-        strict: true,
-        esModuleInterop: true,
-      },
-    })
-    writeJson(join(project, 'jest.config.json'), {
-      testEnvironment: 'node',
-      transform: { '^.+\\.ts$': 'ts-jest' },
-    })
-    await run('npx', ['jest'], { cwd: project })
-    report(`Jest ${major} with ts-jest`)
-  }
-  const project = await install(folder, 'vitest', [tarballs.holdfast, SQLITE, 'vitest@4'])
-  cpSync(join(FIXTURES, 'jest'), project, { recursive: true })
-  await run('npx', ['vitest', 'run', '--globals'], { cwd: project })
-  report('Vitest')
-}
-
 /** Runs the fixtures and the command on every supported Node: the npm package `node` has each. */
 export async function checkNodes(project) {
   for (const node of NODES) {
@@ -130,6 +97,7 @@ export async function checkNodes(project) {
     for (const file of ['require.cjs', 'import.mjs']) {
       await run('npx', [...args, file], { cwd: project })
     }
+    await checkNodeTest(project, (more) => run('npx', [...args, ...more], { cwd: project }))
     await runCommand(project, 'npx', args)
     report(`Node ${node}`)
   }

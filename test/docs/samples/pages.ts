@@ -33,6 +33,7 @@ if (paid.body !== '{"paid":true}') throw new Error(paid.body)
 await app.close()`
 const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) await listener('SIGTERM')`
 
+const TESTS = 'testing-page.test.ts compiles its files and runs its tests'
 const FILES = 'commands.test.ts saves and runs its files'
 const USE_OBJECT_STORE = `const { tryObjectStore } = await import('./object-store.mjs')
 await tryObjectStore(fencedPut)`
@@ -48,7 +49,6 @@ const GUIDE = [
   'nesting',
   'once-per-tick',
   'passing-a-lease',
-  'testing',
   'urls',
   'waiting',
 ]
@@ -82,6 +82,7 @@ export const PAGES: readonly Page[] = [
     end: USE_OBJECT_STORE,
   },
   { path: 'docs/operate/checklist.md' },
+  { path: 'docs/guide/testing.md', untyped: true, runsElsewhere: TESTS },
   { path: 'docs/operate/upgrades.md' },
   ...GUIDE.map((name): Page => ({ path: `docs/guide/${name}.md`, locks: 'embedded:' })),
   { path: 'docs/processes.md', locks: 'embedded:', end: RECEIVE_SIGTERM },
