@@ -1,7 +1,11 @@
 /** A session that was silent for longer than it lives, while etcd kept it: after an election. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
-import { ask, keys, openLocks } from './support/world.js'
+import { systemClock, type Clock } from '../../dist/clock/clock.js'
+import { CoordinationStore } from '../../dist/stores/coordination/store.js'
+import { Connection } from '../../dist/stores/etcd/connection/connection.js'
+import { EtcdService } from '../../dist/stores/etcd/service.js'
+import { after, ask, keys, makeClaim, openLocks, QUEUE } from './support/world.js'
 
 let cluster: EtcdCluster
 
@@ -37,4 +41,23 @@ test('a lock does not stand on a lease that another leader may revoke', async ()
   await second.renew()
   expect(standsOn).not.toBe(ID)
   expect(await second.release()).toBe('released')
+})
+
+test('an attempt that is repeated after a sleep of the machine promises no more than its session', async () => {
+  const [endpoint = ''] = cluster.endpoints
+  let sleptMs = 0
+  const clock: Clock = { ...systemClock, monotonicMs: () => performance.now() - sleptMs }
+  const service = new EtcdService(new Connection({ endpoints: [endpoint] }, clock))
+  const store = new CoordinationStore(service, { name: 'etcd', ttlRangeMs: [1000, 60_000], clock })
+  after(() => store.close())
+  const claim = makeClaim('slept', { ttlMs: 3000 })
+  expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  sleptMs = 2000
+  const again = await store.attempt(claim, QUEUE)
+  const ID = await leaseOf('slept')
+  const { TTL } = await ask<{ TTL: string }>(endpoint, 'lease/timetolive', { ID })
+  // etcd shows whole seconds, rounded down.
+  expect(again).toMatchObject({ outcome: 'granted' })
+  expect('remainingMs' in again && again.remainingMs).toBeLessThan((Number(TTL) + 1) * 1000)
 })

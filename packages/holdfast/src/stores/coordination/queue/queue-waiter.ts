@@ -64,9 +64,7 @@ export class QueueWaiter<S extends ServiceSession> {
   ): Promise<AttemptResult> {
     const startMs = this.#context.clock.monotonicMs()
     const [lives, reading] = await bothOf<number | boolean, EntryReading | Waits>(
-      queueEntry.grant
-        ? !queueEntry.session.lost
-        : queueEntry.session.assure(waitingTtlMs(queueEntry.claim)),
+      this.#assure(queueEntry),
       this.#read(queueEntry, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
@@ -84,6 +82,15 @@ export class QueueWaiter<S extends ServiceSession> {
       }
     }
     return this.#existing(queueEntry)
+  }
+
+  /** Whether the session certainly lives for as long as the claim needs it. */
+  #assure(queueEntry: QueueEntry<S>): Promise<number> | boolean {
+    const { grant, session, claim } = queueEntry
+    if (!grant) return session.assure(waitingTtlMs(claim))
+    const leftMs = this.#left(queueEntry)
+    // The machine may have slept since the grant, which the end of the lease does not count.
+    return leftMs > 0 ? session.assure(leftMs) : !session.lost
   }
 
   /** Waits for the write only where the grant will have another number of tokens. */
