@@ -1,5 +1,5 @@
 /** A session that was silent for longer than it lives, while etcd kept it: after an election. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { systemClock, type Clock } from '../../dist/clock/clock.js'
 import { CoordinationStore } from '../../dist/stores/coordination/store.js'
@@ -41,6 +41,22 @@ test('a lock does not stand on a lease that another leader may revoke', async ()
   await second.renew()
   expect(standsOn).not.toBe(ID)
   expect(await second.release()).toBe('released')
+})
+
+test('a step of the wall clock frees no lock whose holder has not learned of the loss', async () => {
+  const locks = openLocks({ endpoints: [...cluster.endpoints] }, { ttlMs: 30_000 })
+  const renewed = await locks.mutex('stepped').acquire()
+  const beside = await locks.mutex('beside').acquire()
+  const now = Date.now.bind(Date)
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 120_000)
+  try {
+    await renewed.renew()
+    const standsOn = await leaseOf('beside')
+    // The renewal of the one lease says nothing to the holder of the other.
+    expect(beside.signal.aborted || standsOn !== 'none').toBe(true)
+  } finally {
+    clock.mockRestore()
+  }
 })
 
 test('an attempt that is repeated after a sleep of the machine promises no more than its session', async () => {

@@ -41,13 +41,16 @@ export class EtcdSession implements ServiceSession {
    */
   async keepAlive(now: Moment): Promise<Moment | undefined> {
     if (!(await this.#renew())) return undefined
-    if (elapsedMs(this.#heardAt, momentOf(this.#reads.connection.clock)) > this.timeoutMs) {
-      // What still stands under it would be in the way of others. Otherwise it expires.
-      await this.end().catch(() => undefined)
-      return undefined
+    const answeredAt = momentOf(this.#reads.connection.clock)
+    if (elapsedMs(this.#heardAt, answeredAt) <= this.timeoutMs) {
+      this.#heardAt = now
+      return now
     }
-    this.#heardAt = now
-    return now
+    // What still stands under it is in the way of others. It is ended once no lease can count on
+    // it. After a step of the wall clock leases still do, and then it expires.
+    const silentMs = answeredAt.monotonicMs - this.#heardAt.monotonicMs
+    if (silentMs > this.timeoutMs) await this.end().catch(() => undefined)
+    return undefined
   }
 
   /** Resolves to whether etcd knows the lease. */

@@ -68,7 +68,8 @@ export class QueueWaiter<S extends ServiceSession> {
       this.#read(queueEntry, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
-    if (!lives || reading.state === 'absent') return this.#gone(record)
+    if (reading.state === 'absent') return this.#gone(record)
+    if (!lives) return this.#leave(record)
     queueEntry.see(reading)
     if (!queueEntry.grant && !mayGo(claim, reading)) {
       queueEntry.waitingMs = startMs
@@ -235,6 +236,15 @@ export class QueueWaiter<S extends ServiceSession> {
    */
   #gone(record: ClaimRecord<S>): AttemptResult {
     this.#context.records.noteGone(record, 'absent')
+    return { outcome: 'withdrawn' }
+  }
+
+  /**
+   * Its session counts as over, and the service has the entry still: it would stand in the way.
+   */
+  #leave(record: ClaimRecord<S>): AttemptResult {
+    this.#context.records.markWithdrawn(record)
+    void this.#context.removing.remove(record)
     return { outcome: 'withdrawn' }
   }
 
