@@ -191,7 +191,8 @@ export class QueueWaiter<S extends ServiceSession> {
         })
       : undefined
     const watch = service.watch({ predecessors, moment, onlyGone, waits }, () => {
-      if (!localHandOffs.isLeaving(watched)) moved()
+      // The answer to the removal wakes a registered claim.
+      if (!stopStanding || !localHandOffs.isLeaving(watched)) moved()
     })
     queueEntry.watch = {
       close: () => {
