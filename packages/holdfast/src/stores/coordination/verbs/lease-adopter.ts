@@ -19,7 +19,7 @@ import type {
   RenewResult,
 } from '../../../store/contract.js'
 import { split } from './administration.js'
-import { QueueEntry } from '../queue/claim-records.js'
+import { QueueEntry, type ClaimRecord } from '../queue/claim-records.js'
 import type { StoreContext } from '../queue/context.js'
 import { firstTokenOf, LARGEST_BLOCK, tokenOf, type EntryData } from '../wire.js'
 import { stolenLoss } from './entry-renewer.js'
@@ -98,13 +98,16 @@ export class LeaseAdopter<S extends ServiceSession> {
   async #takeOver(adoption: Adoption): Promise<AdoptResult> {
     const { to } = adoption
     const { records, sessions, clock } = this.#context
-    const record = records.get(to) ?? records.make(to, true)
+    const known = records.get(to)
+    const record = known ?? records.make(to, true)
     const startMs = clock.monotonicMs()
     const session = await sessions.ready(to.ttlMs)
     if (!(await session.assure(to.ttlMs))) throw this.#changedMeanwhile(to.lock)
     const changed = await this.#pass(adoption, session.handle)
     if ('outcome' in changed) {
-      records.drop(record)
+      // A request whose answer was lost may have passed the entry to this claim before the steal.
+      if (known || changed.reason === 'stolen') await this.#refuse(record, to)
+      else records.drop(record)
       return changed
     }
     // The withdrawal takes the entry out, in any order of arrival.
@@ -120,6 +123,12 @@ export class LeaseAdopter<S extends ServiceSession> {
     record.inDoubt = false
     record.queueEntry = queueEntry
     return this.#granted(adoption, changed, queueEntry.endMs - clock.monotonicMs())
+  }
+
+  /** Takes out what the claim may have, now or as soon as the service answers. */
+  async #refuse(record: ClaimRecord<S>, to: Claim): Promise<void> {
+    this.#context.records.markWithdrawn(record)
+    await this.#context.removing.block(record, to).catch(() => undefined)
   }
 
   #pass(adoption: Adoption, session: S): Promise<Changed | LostRenewal> {
