@@ -152,6 +152,24 @@ describe('an ambiguous attempt', () => {
     expect(await nodes('late')).toEqual([])
   })
 
+  // Others take the first token for the lease's where an entry shows one token.
+  test('that is repeated for more tokens gets as many as its entry shows', async () => {
+    const { proxy, connect } = await openProxy()
+    const store = openStore({ connect })
+    const long = { ttlMs: 20_000 }
+    const [before, claim] = [makeClaim('tokens', long), makeClaim('tokens', long)]
+    // The node of the lock is there, so that the next request makes the entry.
+    await store.attempt(before, QUEUE)
+    await store.withdraw(before)
+    proxy.faults.dropReplies = true
+    const refused = { code: 'STORE_UNAVAILABLE' }
+    await expect(store.attempt(claim, QUEUE)).rejects.toMatchObject(refused)
+    proxy.heal()
+    proxy.reset()
+    const again = await store.attempt(claim, { ...QUEUE, tokens: 5 })
+    expect(again).toMatchObject({ outcome: 'granted', tokens: 1 })
+  })
+
   // Without a connection the C client keeps requests, and sends them when it has one again: here
   // after a third of 22 s.
   test('that was held back without a connection and sent too late is removed', async () => {

@@ -89,6 +89,8 @@ export interface Entered extends QueuePosition {
   readonly outcome: 'entered'
   readonly entry: Entry
   readonly version: bigint
+  /** What the entry shows, where an earlier request made it and this one left it as it is. */
+  readonly data?: EntryData
   /** Whether it stands on the session for waiters. */
   readonly onWaiterSession: boolean
   /**

@@ -224,9 +224,9 @@ export class QueueEntrance<S extends ServiceSession> {
 function queueEntryAt<S extends ServiceSession>(
   { claim, options, data, startMs }: NewEntry<S>,
   session: Session<S>,
-  { entry, version, later, ...position }: Entered,
+  { entry, version, data: shown = data, later, ...position }: Entered,
 ): QueueEntry<S> {
-  const queueEntry = new QueueEntry(claim, entry, session, data, position)
+  const queueEntry = new QueueEntry(claim, entry, session, shown, position)
   queueEntry.version = version
   queueEntry.asked = options.tokens
   queueEntry.later = later

@@ -41,6 +41,8 @@ interface Made {
   readonly key: string
   readonly number: bigint
   readonly version: bigint
+  /** What it shows, where an earlier request made it. */
+  readonly data?: EntryData
   readonly session: ZooKeeperSession
 }
 
@@ -90,11 +92,13 @@ async function stay(
     await removeNowOrLater(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
-  const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
+  const { key, number, version, data: shown } = made
+  const entry: OwnEntry = { lock: claim.lock, id: claim.id, key, number, session: made.session }
   const entered = {
     outcome: 'entered',
     entry,
-    version: made.version,
+    version,
+    ...(shown && { data: shown }),
     ...position,
     moment: 0n,
   } as const
@@ -103,9 +107,9 @@ async function stay(
   // finds that.
   const { data } = entrance
   const target = await entrance.openWaiter?.()
-  if (target && (await move({ entry, data, version: made.version, session: target, restricted }))) {
+  if (target && (await move({ entry, data, version, session: target, restricted }))) {
     entry.session = target
-    return { ...entered, version: 0n, onWaiterSession: true }
+    return { ...entered, data, version: 0n, onWaiterSession: true }
   }
   return { ...entered, onWaiterSession: false }
 }
@@ -130,7 +134,8 @@ async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | und
   const decoded = node && decodeNode(node.text, node.stat.czxid)
   if (key === undefined || !node || !decoded) return undefined
   const session = [holder, waiter].find((one) => one?.id === node.stat.ephemeralOwner)
-  if (session) return { key, number: decoded.number, version: BigInt(node.stat.version), session }
+  const { data, number } = decoded
+  if (session) return { key, number, version: BigInt(node.stat.version), data, session }
   // It was made on a session that is not ours any more, and would go with that one: a new entry
   // stands on its own.
   await removeNode(holder, key)
