@@ -39,6 +39,9 @@ export class Proxy {
   onRequest: ((bytes: Buffer, connection: object) => void) | undefined
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  readonly #clients = new Set<Socket>()
+  /** Clients that were cut off, while their other end stays. */
+  readonly #cutOff = new Set<Socket>()
   /** Connections of clients that wait for `letIn`, while there is any such wait. */
   #heldBack: Socket[] | undefined
 
@@ -65,6 +68,14 @@ export class Proxy {
   /** Ends all connections without a word of goodbye. */
   reset(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
+  /** Ends the connections on the side of the clients alone. What they have sent still arrives. */
+  cutClients(): void {
+    for (const client of this.#clients) {
+      this.#cutOff.add(client)
+      client.resetAndDestroy()
+    }
   }
 
   /** From now on new connections are taken, and nothing of what they send is passed on. */
@@ -94,6 +105,7 @@ export class Proxy {
     }
     this.connections += 1
     const server = connect(this.target, '127.0.0.1')
+    this.#clients.add(client)
     this.#tie(client, server)
     this.#tie(server, client)
     const [there, back] = [new Way(server), new Way(client)]
@@ -119,7 +131,8 @@ export class Proxy {
     socket.on('error', () => other.destroy())
     socket.on('close', () => {
       this.#sockets.delete(socket)
-      other.destroy()
+      this.#clients.delete(socket)
+      if (!this.#cutOff.delete(socket)) other.destroy()
     })
   }
 

@@ -8,7 +8,9 @@ import { ask, startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/
 import type { ServiceWatch } from '../../dist/stores/coordination/connection/service.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/keys.js'
 import { ZooKeeperService } from '../../dist/stores/zookeeper/service.js'
-import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session/session.js'
+import { newEntryData } from '../../dist/stores/coordination/wire.js'
+import { enter } from '../../dist/stores/zookeeper/queue/enter-queue.js'
+import { ZooKeeperSession } from '../../dist/stores/zookeeper/session/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/queue/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
 import { collectGarbage } from '../support/garbage.js'
@@ -168,6 +170,31 @@ describe('an ambiguous attempt', () => {
     proxy.reset()
     const again = await store.attempt(claim, { ...QUEUE, tokens: 5 })
     expect(again).toMatchObject({ outcome: 'granted', tokens: 1 })
+  })
+
+  test('that arrives late on one session is found before it is made on another', async () => {
+    const { proxy, connect } = await openProxy()
+    const claim = makeClaim('two-ways', { ttlMs: 20_000 })
+    await openStore().withdraw(makeClaim('two-ways'))
+    const waiter = await ZooKeeperSession.open({ connect }, 20_000, 'exact')
+    after(() => waiter.end())
+    const openWaiter = () => Promise.resolve(waiter)
+    const sessions = { holder: raw, waiter, openWaiter }
+    const terms = { claim, data: newEntryData(claim, 0), isBusy: true, restricted: false }
+    // Later than the attempt waits for another connection.
+    proxy.faults.requestMs = 6000
+    const { packets } = proxy
+    const lost = enter({ ...terms, ...sessions, inDoubt: false }).catch((error: unknown) => error)
+    await expect.poll(() => proxy.packets).toBeGreaterThan(packets)
+    proxy.holdBack()
+    proxy.cutClients()
+    proxy.heal()
+    expect(await lost).toBeInstanceOf(Error)
+    const again = enter({ ...terms, ...sessions, inDoubt: true })
+    await expect.poll(() => nodes('two-ways')).toHaveLength(1)
+    proxy.letIn()
+    expect(await again).toMatchObject({ outcome: 'entered' })
+    expect(await nodes('two-ways')).toHaveLength(1)
   })
 
   // Without a connection the C client keeps requests, and sends them when it has one again: here

@@ -129,6 +129,9 @@ async function make(
 }
 
 async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | undefined> {
+  // The lost request may have left on either session. Once a new connection of that session has
+  // answered, ZooKeeper takes no request from the old one.
+  if (waiter && waiter !== holder) await waiter.agree()
   const key = await findEntry(holder, claim)
   const node = key === undefined ? undefined : await readNode(holder, key)
   const decoded = node && decodeNode(node.text, node.stat.czxid)
