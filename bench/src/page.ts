@@ -1,18 +1,21 @@
 /**
- * Writes `docs/benchmarks.md` from the recorded results: `npm run bench:page`. With `--check` it
- * only reports whether the page is up to date.
+ * Writes the pages of the recorded results: `npm run bench:page`. `docs/benchmarks.md` and its
+ * chart are for readers, `docs/internals/measurements.md` has every row. With `--check` it only
+ * reports whether they are up to date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
+import { chart, readablePage } from './readable-page.js'
 import { verdictOf, type Results } from './report.js'
 
 const RESULTS = new URL('../results/', import.meta.url)
 const ROOT = new URL('../../', import.meta.url)
 
-const HEAD = `# Benchmarks
+const HEAD = `# Measurements
 
-Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a
+Every recorded row, with what it had to reach; [benchmarks](../benchmarks.md) has the ones that
+readers ask for. Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a
 fresh process, in at least five rounds after a warm-up. The table shows medians, and ratios are
 medians of the ratios within a round. A shared machine is faster in one minute than in the next, so
 compare ratios rather than figures. On the hot lock of Redis the variants of the peers
@@ -46,18 +49,25 @@ function readResults(): Results[] {
     .map((name) => JSON.parse(readFileSync(new URL(name, RESULTS), 'utf8')) as Results)
 }
 
-/** Returns the page that the recorded results make. */
-async function render(path: string): Promise<string> {
-  const text = HEAD + readResults().map(section).join('')
+/** Returns Markdown as the formatter of the repository writes it. */
+async function formatted(text: string, path: string): Promise<string> {
   return format(text, { ...(await resolveConfig(path)), parser: 'markdown' })
 }
 
-const path = fileURLToPath(new URL('docs/benchmarks.md', ROOT))
-const old = existsSync(path) ? readFileSync(path, 'utf8') : ''
-const text = await render(path)
-if (old !== text && process.argv.includes('--check')) {
-  console.error(`${path} is not what bench/results say: npm run bench:page`)
-  process.exitCode = 1
-} else if (old !== text) {
-  writeFileSync(path, text)
+const results = readResults()
+const pages = {
+  'docs/benchmarks.md': readablePage(results),
+  'docs/internals/measurements.md': HEAD + results.map(section).join(''),
+  'docs/pictures/benchmarks.svg': chart(results),
+}
+for (const [name, made] of Object.entries(pages)) {
+  const path = fileURLToPath(new URL(name, ROOT))
+  const text = name.endsWith('.md') ? await formatted(made, path) : made
+  const old = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  if (old !== text && process.argv.includes('--check')) {
+    console.error(`${path} is not what bench/results say: npm run bench:page`)
+    process.exitCode = 1
+  } else if (old !== text) {
+    writeFileSync(path, text)
+  }
 }

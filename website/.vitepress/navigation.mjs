@@ -147,6 +147,7 @@ const INTERNALS = {
     { text: 'Histories', link: '/internals/history' },
     { text: 'Simulation', link: '/internals/simulation' },
     { text: 'Torture', link: '/internals/torture' },
+    { text: 'Measurements', link: '/internals/measurements' },
   ],
 }
 
