@@ -4,7 +4,10 @@ import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { systemClock, type Clock } from '../../dist/clock/clock.js'
 import { CoordinationStore } from '../../dist/stores/coordination/store.js'
 import { Connection } from '../../dist/stores/etcd/connection/connection.js'
+import { QuorumReads } from '../../dist/stores/etcd/connection/quorum-reads.js'
+import { momentOf } from '../../dist/stores/coordination/connection/moment.js'
 import { EtcdService } from '../../dist/stores/etcd/service.js'
+import { grantLease } from '../../dist/stores/etcd/session.js'
 import { after, ask, keys, makeClaim, openLocks, QUEUE } from './support/world.js'
 
 let cluster: EtcdCluster
@@ -76,4 +79,17 @@ test('an attempt that is repeated after a sleep of the machine promises no more 
   // etcd shows whole seconds, rounded down.
   expect(again).toMatchObject({ outcome: 'granted' })
   expect('remainingMs' in again && again.remainingMs).toBeLessThan((Number(TTL) + 1) * 1000)
+})
+
+test('an answer that comes late makes no session silent', async () => {
+  const connection = new Connection({ endpoints: [...cluster.endpoints] })
+  after(() => connection.close())
+  const session = await grantLease(new QuorumReads(connection), 3, 'exact')
+  const [early, pause] = [momentOf(systemClock), () => new Promise((r) => setTimeout(r, 1700))]
+  await pause()
+  expect(await session.keepAlive(momentOf(systemClock))).toBeDefined()
+  // A request of that moment was answered only now.
+  expect(await session.keepAlive(early)).toBeDefined()
+  await pause()
+  expect(await session.keepAlive(momentOf(systemClock))).toBeDefined()
 })

@@ -43,7 +43,8 @@ export class EtcdSession implements ServiceSession {
     if (!(await this.#renew())) return undefined
     const answeredAt = momentOf(this.#reads.connection.clock)
     if (elapsedMs(this.#heardAt, answeredAt) <= this.timeoutMs) {
-      this.#heardAt = now
+      // The answer to an earlier request may come later.
+      if (now.monotonicMs > this.#heardAt.monotonicMs) this.#heardAt = now
       return now
     }
     // What still stands under it is in the way of others. It is ended once no lease can count on
