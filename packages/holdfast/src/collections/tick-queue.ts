@@ -8,8 +8,10 @@ export class TickQueue<T> {
   readonly #handle: (items: readonly T[]) => void
   readonly #atTickEnd: (work: () => void) => void
   readonly #mostItems: number
-  readonly #flush: () => void
+  readonly #endTick: () => void
   #items: T[] = []
+  /** How many ends of ticks are still to come whose items have left early. */
+  #endsToSkip = 0
 
   /**
    * @param handle takes the items of a tick, at least one, in the order in which they were added
@@ -23,19 +25,30 @@ export class TickQueue<T> {
     this.#handle = handle
     this.#atTickEnd = atTickEnd
     this.#mostItems = mostItems
-    this.#flush = this.flush.bind(this)
+    // Each list has an end of its own: it leaves in the async context of its first item.
+    this.#endTick = () => {
+      if (this.#endsToSkip > 0) this.#endsToSkip -= 1
+      else this.#handOver()
+    }
   }
 
   add(item: T): void {
     const count = this.#items.push(item)
-    if (count >= this.#mostItems) this.flush()
-    else if (count === 1) this.#atTickEnd(this.#flush)
+    if (count >= this.#mostItems) {
+      if (count > 1) this.#endsToSkip += 1
+      this.#handOver()
+    } else if (count === 1) this.#atTickEnd(this.#endTick)
   }
 
   /** Hands over what was added, before the end of the tick. */
   flush(): void {
+    if (this.#items.length === 0) return
+    this.#endsToSkip += 1
+    this.#handOver()
+  }
+
+  #handOver(): void {
     const items = this.#items
-    if (items.length === 0) return
     this.#items = []
     this.#handle(items)
   }

@@ -1,4 +1,5 @@
 /** What is added in one tick goes together. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, test } from 'vitest'
 import { TickQueue } from '../../dist/collections/tick-queue.js'
 
@@ -66,4 +67,26 @@ test('a full list is handed over at once', async () => {
   expect(lists).toEqual([[1, 2]])
   for (const end of ends.splice(0)) end()
   expect(lists).toEqual([[1, 2], [3]])
+})
+
+test('each list leaves in the async context of its first item, or of the one that fills it', async () => {
+  const callers = new AsyncLocalStorage<string>()
+  const seen: [string | undefined, readonly number[]][] = []
+  const queue = new TickQueue<number>(
+    (items) => void seen.push([callers.getStore(), items]),
+    undefined,
+    2,
+  )
+  for (const item of [1, 2, 3]) callers.run(`caller ${item}`, () => queue.add(item))
+  await nextTurn()
+  callers.run('caller 4', () => queue.add(4))
+  queue.flush()
+  callers.run('caller 5', () => queue.add(5))
+  await nextTurn()
+  expect(seen).toEqual([
+    ['caller 2', [1, 2]],
+    ['caller 3', [3]],
+    [undefined, [4]],
+    ['caller 5', [5]],
+  ])
 })
