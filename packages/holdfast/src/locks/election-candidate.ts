@@ -244,7 +244,7 @@ export class ElectionCandidate {
   ): void {
     const [error] = event === 'lost' ? args : []
     const { token } = lease
-    const fields = { event, token, ...(error === undefined ? {} : { error }) }
+    const fields = { change: event, token, ...(error === undefined ? {} : { error }) }
     this.#client.runtime.announce('election', lease.grant.claim, fields)
     for (const listener of this.#emitter.listeners(event)) {
       try {

@@ -175,10 +175,10 @@ test('an election announces who leads, with claim and token, and why it leads no
   await world.direct().steal('e', { now: true })
   await outcomeOf(second.renew())
   expect(events).toMatchObject([
-    { event: 'elected', ...leaderWith(first) },
-    { event: 'resigned', ...leaderWith(first) },
-    { event: 'elected', ...leaderWith(second) },
-    { event: 'lost', ...leaderWith(second), error: { code: 'LOCK_LOST' } },
+    { change: 'elected', ...leaderWith(first) },
+    { change: 'resigned', ...leaderWith(first) },
+    { change: 'elected', ...leaderWith(second) },
+    { change: 'lost', ...leaderWith(second), error: { code: 'LOCK_LOST' } },
   ])
 })
 

@@ -90,7 +90,7 @@ export interface LockEvents {
    * (`resigned`). `lost`: it leads no more against its will, and `error` says why.
    */
   election: LockEvent & {
-    readonly event: 'elected' | 'lost' | 'resigned'
+    readonly change: 'elected' | 'lost' | 'resigned'
     readonly token: bigint
     readonly error?: unknown
   }
