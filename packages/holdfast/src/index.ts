@@ -30,6 +30,7 @@ export type {
 export { channelName } from './lease/runtime/events.js'
 export { onLockEvent } from './lease/runtime/listen-to-events.js'
 export type { LockEvent, LockEventName, LockEvents, NoLeaseEvent } from './lease/runtime/events.js'
+export type { RequestTrace } from './store/request-channel.js'
 export type {
   AcquireOutcome,
   LockTrace,

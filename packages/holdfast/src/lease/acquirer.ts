@@ -156,6 +156,7 @@ export class Acquirer {
     const acquirer = options === undefined ? this : this.#withTerms(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
     const startedMs = this.#client.runtime.clock.monotonicMs()
+    if (frame) trace?.start()
     const inside =
       frame &&
       (await runInside(

@@ -44,7 +44,6 @@ export class AcquireTrace extends CallTrace<'acquire'> {
 
   /** Traces a call of `run`, which notes its grant itself. */
   async run<T>(call: () => Promise<T>): Promise<T> {
-    this.enter(() => undefined)
     try {
       return await call()
     } catch (error) {

@@ -5,7 +5,7 @@
  * What a subscriber binds to `start` with `bindStore` reaches the request to the store. So the span
  * of a caller becomes the parent of the command that its call sends.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncResource } from 'node:async_hooks'
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
 import { detached, startWithoutValue } from '../../async/async-context.js'
 import type { LockKind } from '../../store/contract.js'
@@ -98,6 +98,29 @@ export function isTraced(name: LockTraceName): boolean {
   )
 }
 
+/**
+ * Runs the part of a traced call that sends its request. For tracers whose context no
+ * AsyncLocalStorage holds, so that `bindStore` cannot carry it.
+ */
+export type TraceScope = <T>(name: LockTraceName, trace: LockTrace, work: () => T) => T
+
+const scopes = new Set<TraceScope>()
+
+/** Adds a scope around all traced calls. Returns a function that removes it. */
+export function addTraceScope(scope: TraceScope): () => void {
+  scopes.add(scope)
+  return () => void scopes.delete(scope)
+}
+
+function insideScopes<T>(name: LockTraceName, trace: LockTrace, work: () => T): T {
+  let inside = work
+  for (const scope of scopes) {
+    const outer = inside
+    inside = () => scope(name, trace, outer)
+  }
+  return inside()
+}
+
 /** What a trace is about, as far as it is known at its start. */
 export interface TraceSubject {
   readonly lock: string
@@ -109,14 +132,16 @@ export interface TraceSubject {
 /** One call that is traced. Subscribers run outside of the locks of the caller. */
 export class CallTrace<N extends LockTraceName> {
   protected readonly context: Context
+  readonly #name: N
   readonly #channel: TracingChannel<unknown, object>
-  /** Runs work in the async context of `start`. Set once the trace has started. */
-  #inside: (<T>(work: () => T) => T) | undefined
+  /** The async context of `start`. Set once the trace has started. */
+  #inside: AsyncResource | undefined
   /** Whether it has its outcome. */
   isSettled = false
 
   constructor({ store, owner }: Runtime, name: N, subject: TraceSubject) {
     const { lock, kind, claimId, token } = subject
+    this.#name = name
     this.#channel = traceChannels[name]
     this.context = withJson({
       lock,
@@ -132,18 +157,27 @@ export class CallTrace<N extends LockTraceName> {
    * Runs the part of the call that sends its request, with what subscribers have bound to `start`.
    */
   enter<T>(work: () => T): T {
-    if (this.#inside) return this.#inside(work)
+    if (this.#inside) return this.#inside.runInAsyncScope(work)
     const { start, end } = this.#channel
     const begin = (): T => {
-      this.#inside = AsyncLocalStorage.snapshot()
+      // `AsyncLocalStorage.snapshot` takes many times as long.
+      this.#inside = new AsyncResource('Holdfast', { requireManualDestroy: true })
       return work()
     }
     try {
-      return startWithoutValue((inside) => start.runStores(this.context, inside, undefined), begin)
+      return startWithoutValue((inside) => {
+        const scoped = (): T => insideScopes(this.#name, this.context, inside)
+        return start.runStores(this.context, scoped, undefined)
+      }, begin)
     } finally {
       this.noteSent()
       detached(() => end.publish(this.context))
     }
+  }
+
+  /** Starts a call that may need no request. */
+  start(): void {
+    if (!this.#inside) this.enter(() => undefined)
   }
 
   /** Called when the request has left, or waits in a queue of this process. */
@@ -180,6 +214,7 @@ export class CallTrace<N extends LockTraceName> {
   #begin(outcome: OutcomeOf<N>): boolean {
     if (this.isSettled) return false
     this.isSettled = true
+    this.start()
     this.context.outcome = outcome
     return true
   }

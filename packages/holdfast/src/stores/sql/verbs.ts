@@ -13,6 +13,7 @@ import { atTickEndOf } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { areRequestsTraced, traceRequest } from '../../store/request-channel.js'
 import { storeClosed } from '../../store/errors.js'
 import type { Database } from './connection/database.js'
 import type { Answer, Request } from './wire.js'
@@ -101,7 +102,7 @@ export class Batches {
     const locks = new Set(batch.flatMap(({ newClaimFor }) => newClaimFor ?? []))
     for (const lock of locks) this.#unansweredLocks.add(lock)
     this.#inFlight += 1
-    void this.#run(batch).then(() => {
+    void this.#runTraced(batch).then(() => {
       for (const lock of locks) this.#unansweredLocks.delete(lock)
       this.#inFlight -= 1
       // Callers that were answered may make further requests in this tick.
@@ -110,6 +111,12 @@ export class Batches {
         this.#sendWaiting()
       })
     })
+  }
+
+  #runTraced(batch: readonly QueuedRequest[]): Promise<void> {
+    if (!areRequestsTraced()) return this.#run(batch)
+    const claimIds = batch.flatMap(({ request: { id } }) => (typeof id === 'string' ? [id] : []))
+    return traceRequest(claimIds, () => this.#run(batch))
   }
 
   /** Never rejects. */

@@ -21,5 +21,5 @@ test('the table of events has each event that onLockEvent accepts', () => {
 
 test('the table of traces has each tracing channel', () => {
   const names = Object.keys(traceChannels).map((name) => `holdfast:${name}`)
-  expect(namesUnder('## Traces')).toEqual(names)
+  expect(namesUnder('## Traces')).toEqual([...names, 'holdfast:request'])
 })

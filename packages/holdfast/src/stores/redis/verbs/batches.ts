@@ -13,6 +13,7 @@ import type { LockError } from '../../../errors.js'
 import { invariant } from '../../../invariant.js'
 import { textOf } from '../wire/answers.js'
 import type { ClaimRef } from '../../../store/contract.js'
+import { areRequestsTraced, traceRequest } from '../../../store/request-channel.js'
 import type { SendScript } from '../connection/deployment.js'
 import { keyOf } from '../keys.js'
 import { explain } from '../errors.js'
@@ -93,7 +94,11 @@ class BatchSender {
     const keys = requests.map(({ claim }) => keyOf(prefix, claim.lock))
     const listener = requests.length === 1 ? first : new BatchListener(requests)
     const [script, args] = alikeCall(channel, requests) ?? [applyBatch, anyCall(channel, requests)]
-    send(listener, script, keys, args)
+    if (!areRequestsTraced()) send(listener, script, keys, args)
+    else {
+      const claimIds = requests.map(({ claim }) => claim.id)
+      traceRequest(claimIds, () => send(listener, script, keys, args))
+    }
   }
 }
 
