@@ -21,7 +21,9 @@ const FULL = { HOLDFAST_TEST: 'full' }
 
 /** Timers, async contexts, `node:sqlite`, sockets, signals and processes differ by Node. */
 const OF_A_NODE = [
-  ...['lease', 'locks', 'clock', 'embedded'].map((room) => `packages/holdfast/test/${room}/`),
+  ...['lease', 'locks', 'clock', 'embedded', 'opentelemetry'].map(
+    (room) => `packages/holdfast/test/${room}/`,
+  ),
   ...['run', 'supervise'].map((room) => `packages/holdfast/test/cli/${room}/`),
   ...['memory.', 'embedded', 'redis-ioredis6', 'redis-redis6', 'postgres-pg', 'mysql', 'etcd.'].map(
     (store) => `test/conformance/${store}`,

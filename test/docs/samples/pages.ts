@@ -64,6 +64,7 @@ export const PAGES: readonly Page[] = [
   { path: 'packages/fastify/README.md', servers: ['redis'], end: PAY },
   { path: 'packages/nestjs/README.md', servers: ['redis'], end: SHIP },
   { path: 'docs/integrations/fastify.md', servers: ['redis'], end: PAY },
+  { path: 'docs/integrations/telemetry.md', servers: ['redis'], apart: true },
   { path: 'docs/start/first-lock.md', servers: ['redis'], apart: true },
   ...['start/crash', 'start/oversell', 'start/nightly-job', 'how-to/payment-callback'].map(
     (name): Page => ({ path: `docs/${name}.md`, untyped: true, runsElsewhere: FILES }),

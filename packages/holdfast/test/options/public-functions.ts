@@ -18,6 +18,8 @@ import { embeddedStore } from 'holdfast/embedded'
 import { etcdStore } from 'holdfast/etcd'
 import { assertFence, fencedWrite } from 'holdfast/fence'
 import { memoryStore } from 'holdfast/memory'
+import { instrumentHoldfast } from 'holdfast/opentelemetry'
+import { exportPrometheus, holdfastMetrics } from 'holdfast/prometheus'
 import { mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { pgTransactions, postgresJsTransactions, postgresStore } from 'holdfast/postgres'
 import { redisStore } from 'holdfast/redis'
@@ -182,6 +184,13 @@ export const ENTRIES = {
   './url': {
     openStore: (options) => openStore('embedded:/nowhere', options),
   } satisfies Table<typeof import('holdfast/url')>,
+  './opentelemetry': {
+    instrumentHoldfast: (options) => instrumentHoldfast(options)(),
+  } satisfies Table<typeof import('holdfast/opentelemetry')>,
+  './prometheus': {
+    exportPrometheus: (options) => exportPrometheus(locks, options).stop(),
+    holdfastMetrics: (options) => holdfastMetrics(options)(),
+  } satisfies Table<typeof import('holdfast/prometheus')>,
   './testing': {
     planFor: PURE,
     planForFirst: PURE,

@@ -1,7 +1,8 @@
 /** Collects the traces of the clients of this process. */
-import { tracingChannel } from 'node:diagnostics_channel'
-import type { LockTraceName, LockTraces } from 'holdfast'
+import { channel, tracingChannel } from 'node:diagnostics_channel'
+import { channelName, type LockTraceName, type LockTraces } from 'holdfast'
 import { onTestFinished } from 'vitest'
+import { EVENT_NAMES } from '../../dist/lease/runtime/events.js'
 
 const STEPS = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const
 
@@ -32,4 +33,13 @@ export function tracesOf<N extends LockTraceName>(name: N): LockTraces[N][] {
   asyncEnd.subscribe(note)
   onTestFinished(() => asyncEnd.unsubscribe(note))
   return ended
+}
+
+/** Returns the channels that have subscribers. */
+export function subscribed(): readonly string[] {
+  const traces = ['acquire', 'run', 'renew', 'release', 'request']
+    .map((name) => `holdfast:${name}`)
+    .filter((name) => tracingChannel(name).hasSubscribers)
+  const events = EVENT_NAMES.map(channelName).filter((name) => channel(name).hasSubscribers)
+  return [...traces, ...events]
 }
