@@ -28,6 +28,8 @@ export type {
   WaitOptions,
 } from './options/lock-options.js'
 export { channelName } from './lease/runtime/events.js'
+export { logLockEvents } from './lease/runtime/log-events.js'
+export type { LockLogger, LogLevel, LogOptions } from './lease/runtime/log-events.js'
 export { onLockEvent } from './lease/runtime/listen-to-events.js'
 export type { LockEvent, LockEventName, LockEvents, NoLeaseEvent } from './lease/runtime/events.js'
 export type { RequestTrace } from './store/request-channel.js'

@@ -1,6 +1,7 @@
 /** All public functions that take options, or could be given some by mistake. */
 import {
   createLocks,
+  logLockEvents,
   onLockEvent,
   type Election,
   type Lockable,
@@ -101,6 +102,10 @@ export const ENTRIES = {
     createLocks: (options) => createLocks(memoryStore(), options),
     findDeadlocks: PURE,
     isLockError: PURE,
+    logLockEvents: {
+      logLockEvents: (options) => logLockEvents(console, options)(),
+      'levels of logLockEvents': (options) => logLockEvents(console, { levels: options })(),
+    },
     onLockEvent: (options) => onLockEvent('lost', work, ...extra(options)),
   } satisfies Table<typeof import('holdfast')>,
   './store': { checkName: OF_A_NAME, isPromise: PURE } satisfies Table<
