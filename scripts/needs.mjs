@@ -21,6 +21,8 @@ const NEEDS = [
   ['etcd-server', 'etcd --version'],
   ['etcd-client', 'etcdctl version'],
   ['zookeeper', 'test -e /usr/share/java/zookeeper.jar && java -version'],
+  // `promtool` checks the metrics, and a Prometheus scrapes an example.
+  ['prometheus', 'command -v prometheus && command -v promtool'],
   // For the benchmarks beside Curator.
   ['libcurator-recipes-java', 'test -e /usr/share/java/curator-recipes.jar'],
 ]

@@ -94,6 +94,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
       'test/examples/recipes/http.test.ts',
       'test/examples/recipes/bullmq.test.ts',
       'test/examples/idempotency/**',
+      'test/examples/observability/**',
     ],
   },
   {
