@@ -56,7 +56,7 @@ function build(folder: string, files: number): string {
     cpSync(join(ROOT, PACKAGE, part), join(checkout, PACKAGE, part), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
-  const path = join(checkout, PACKAGE, 'dist/stores/embedded/folder/directory.js')
+  const path = join(checkout, PACKAGE, 'dist/stores/embedded/folder/state-folder.js')
   const text = readFileSync(path, 'utf8')
   if (!CONSTANT.test(text)) throw new Error(`${path} does not set the number of files`)
   writeFileSync(path, text.replace(CONSTANT, `exports.FILES = ${files};`))

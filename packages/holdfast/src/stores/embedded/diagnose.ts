@@ -1,9 +1,10 @@
 /** What `holdfast doctor` reports about an embedded store. */
 import { accessSync, constants } from 'node:fs'
 import { checkKeys } from '../../options/known-keys.js'
-import { chooseFolder, FILES, prepareFolder } from './folder/directory.js'
+import { chooseFolder, prepareFolder } from './folder/directory.js'
 import { fileSystemName } from './folder/file-systems.js'
 import { thisMachine } from './folder/machine.js'
+import { FILES } from './folder/state-folder.js'
 import { EMBEDDED_KEYS, type EmbeddedStoreOptions } from './options.js'
 import { EmbeddedStore } from './store.js'
 

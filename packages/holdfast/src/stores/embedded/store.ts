@@ -26,12 +26,12 @@ import type {
 import { renewEach } from '../../store/renew-each.js'
 import * as rule from '../../store/grant-rule.js'
 import { DeadHolderCleanup } from './peers/dead-holder-cleanup.js'
-import type { StateFolder } from './folder/directory.js'
+import type { StateFolder } from './folder/state-folder.js'
 import { encodeGrant, parseGrant } from './wire.js'
 import type { SocketAddress } from './folder/socket-address.js'
 import { Peers } from './peers/peers.js'
 import { Presence } from './peers/presence.js'
-import { addressesOf, type LockFile } from './database/lock-file.js'
+import type { LockFile } from './database/lock-file.js'
 import { LockFiles } from './database/lock-files.js'
 import type { Machine } from './folder/machine.js'
 import type { OpenedDatabase } from './database/schema.js'
@@ -39,7 +39,8 @@ import { WakeUpSocket } from './peers/wake-up-socket.js'
 import type { Promotion } from './database/transaction.js'
 import { FolderCleanup } from './peers/folder-cleanup.js'
 
-const TRAITS: Traits = {
+/** What the store supports, in every folder. */
+export const TRAITS: Traits = {
   fencing: true,
   tokenBlocks: true,
   kinds: ['mutex', 'readWriteLock', 'semaphore'],
@@ -84,7 +85,14 @@ export class EmbeddedStore implements Store {
     this.#cleanup = new FolderCleanup(folder, machine, this.#socket.id, this.#peers, (dead) =>
       this.#takeOverFound(dead),
     )
-    this.#presence = new Presence(folder, machine, this.#files, this.#socket, this.#cleanup)
+    this.#presence = new Presence({
+      folder,
+      machine,
+      files: this.#files,
+      socket: this.#socket,
+      cleanup: this.#cleanup,
+      peers: this.#peers,
+    })
   }
 
   async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
@@ -203,6 +211,7 @@ export class EmbeddedStore implements Store {
     this.#socket.close()
     this.#peers.close()
     this.#watchers.clear()
+    this.#folder.close?.()
   }
 
   /**
@@ -238,7 +247,7 @@ export class EmbeddedStore implements Store {
           const result = rule.attempt(state, claim, options, step)
           if (result.outcome === 'granted') return { result, holders: [] }
           const ids = new Set(Array.from(state.holders.keys(), (id) => peerIds.get(id)))
-          return { result, holders: addressesOf(transaction, ids, this.#socket.id) }
+          return { result, holders: file.addressesOf(transaction, ids, this.#socket.id) }
         }),
     })
     if (file.confirmRegistration(generation)) await this.#presence.moveIn(file)

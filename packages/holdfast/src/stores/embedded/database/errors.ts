@@ -1,7 +1,8 @@
 /** What went wrong with a file of the folder, and what that means for its users. */
 import { accessSync, constants } from 'node:fs'
 import { LockError, StoreUnavailableError } from '../../../errors.js'
-import { unusable, type StateFolder } from '../folder/directory.js'
+import type { StateFolder } from '../folder/state-folder.js'
+import { shownIn, unusable } from '../folder/unusable.js'
 import {
   BUSY,
   CANNOT_OPEN,
@@ -21,8 +22,9 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Returns what went wrong with a file of the folder as a typed error that says what to do. */
-export function explain(error: unknown, folder: StateFolder, path: string): LockError {
+export function explain(error: unknown, folder: StateFolder, opened: string): LockError {
   if (error instanceof LockError) return error
+  const path = shownIn(folder, opened)
   const code = resultCode(error)
   if (code === NOT_A_DATABASE || code === CORRUPT) {
     return new StoreUnavailableError(
@@ -37,7 +39,7 @@ export function explain(error: unknown, folder: StateFolder, path: string): Lock
       { store: 'embedded', cause: error },
     )
   }
-  if (code === CANNOT_OPEN && !isAccessible(path)) {
+  if (code === CANNOT_OPEN && !isAccessible(opened)) {
     return new StoreUnavailableError(
       `This user may not read and write the file ${path}. Give the user that right, or choose another folder.`,
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },

@@ -4,7 +4,7 @@
  * transaction blocks only one of the other files.
  */
 import { StoreUnavailableError } from '../../../errors.js'
-import { FILES, type StateFolder } from '../folder/directory.js'
+import { FILES, type StateFolder } from '../folder/state-folder.js'
 import { single, type Database } from './engine.js'
 import { writeFact } from './forgetting.js'
 import type { Machine } from '../folder/machine.js'

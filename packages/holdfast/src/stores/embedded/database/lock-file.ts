@@ -1,15 +1,15 @@
 /** One database file of the folder, as one open store uses it. */
 import { existsSync } from 'node:fs'
-import type { DatabaseFile } from '../folder/directory.js'
+import type { DatabaseFile } from '../folder/state-folder.js'
 import type { Layout } from './layout.js'
-import type { SocketAddress } from '../folder/socket-address.js'
+import { socketOf, storedSocket, type SocketAddress } from '../folder/socket-address.js'
 import type { Machine } from '../folder/machine.js'
 import type { Promotion, Transaction } from './transaction.js'
 import { TransactionQueue } from './transaction-queue.js'
 
 export class LockFile {
   readonly transactions: TransactionQueue
-  readonly #path: string
+  readonly #file: DatabaseFile
   /**
    * The opening of the database in which this store's own row stands; 0 where it does
    * not.
@@ -22,13 +22,13 @@ export class LockFile {
     machine: Machine,
     onPromotions: (promotions: readonly Promotion[]) => void,
   ) {
-    this.#path = file.database
+    this.#file = file
     this.transactions = new TransactionQueue(file, layout, machine, onPromotions)
   }
 
   /** Returns whether a process has used this file. Opening it would make it. */
   exists(): boolean {
-    return existsSync(this.#path)
+    return existsSync(this.#file.database)
   }
 
   get isRegistered(): boolean {
@@ -51,7 +51,7 @@ export class LockFile {
       .prepare(
         'INSERT OR REPLACE INTO peers (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)',
       )
-      .run(id, socket, inode, pidNamespace)
+      .run(id, storedSocket(this.#file, socket), inode, pidNamespace)
     return generation
   }
 
@@ -69,18 +69,23 @@ export class LockFile {
     // A row that stays behind is found dead by another store.
     await this.transactions.do({ work: remove }).catch(() => undefined)
   }
-}
 
-/** Where peers can be reached, as the rows in this transaction's file say. */
-export function addressesOf(
-  { db }: Transaction,
-  ids: Iterable<string | undefined>,
-  ownId: string,
-): SocketAddress[] {
-  const find = db.prepare(
-    'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM peers WHERE id = ?',
-  )
-  return Array.from(ids).flatMap((id) =>
-    id === undefined || id === ownId ? [] : (find.all(id) as SocketAddress[]),
-  )
+  /** Returns where peers can be reached, as the rows in a transaction on this file say. */
+  addressesOf(
+    { db }: Transaction,
+    ids: Iterable<string | undefined>,
+    ownId: string,
+  ): SocketAddress[] {
+    const find = db.prepare(
+      'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM peers WHERE id = ?',
+    )
+    return Array.from(ids).flatMap((id) =>
+      id === undefined || id === ownId
+        ? []
+        : (find.all(id) as SocketAddress[]).map((address) => ({
+            ...address,
+            socket: socketOf(this.#file, address.socket),
+          })),
+    )
+  }
 }

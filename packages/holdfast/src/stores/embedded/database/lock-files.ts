@@ -4,10 +4,10 @@
  */
 import type { InspectPage, LockInfo } from '../../../store/contract.js'
 import * as rule from '../../../store/grant-rule.js'
-import { fileIndexOf, databaseFiles, type StateFolder } from '../folder/directory.js'
+import { fileIndexOf, databaseFiles, type StateFolder } from '../folder/state-folder.js'
 import { Layout } from './layout.js'
 import type { SocketAddress } from '../folder/socket-address.js'
-import { addressesOf, LockFile } from './lock-file.js'
+import { LockFile } from './lock-file.js'
 import type { Machine } from '../folder/machine.js'
 import type { OpenedDatabase } from './schema.js'
 import type { Promotion, Transaction } from './transaction.js'
@@ -51,7 +51,7 @@ export class LockFiles {
     const files = first ? [first] : this.existing()
     const found = await Promise.allSettled(
       files.map((file) =>
-        file.transactions.read((transaction) => addressesOf(transaction, [id], '')),
+        file.transactions.read((transaction) => file.addressesOf(transaction, [id], '')),
       ),
     )
     return found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))[0]

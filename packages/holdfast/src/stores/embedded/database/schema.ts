@@ -7,12 +7,11 @@
 import { statSync } from 'node:fs'
 import { StoreUnavailableError } from '../../../errors.js'
 import { newerFormat } from '../../../store/errors.js'
-import {
-  makeDatabaseFile,
-  prepareFolder,
-  type DatabaseFile,
-  type StateFolder,
-} from '../folder/directory.js'
+import { placeOf } from '../folder/beside-folder.js'
+import { prepareFolder } from '../folder/directory.js'
+import { makeDatabaseFile } from '../folder/make-files.js'
+import type { DatabaseFile, StateFolder } from '../folder/state-folder.js'
+import { shownIn } from '../folder/unusable.js'
 import { findEngine, single, type Database, type Engine } from './engine.js'
 import { explain, isBusy } from './errors.js'
 import {
@@ -42,6 +41,8 @@ export interface OpenedDatabase {
   readonly journal: string
   /** Another inode later means that the file was replaced. */
   readonly inode: bigint
+  /** Where the folder was. */
+  readonly place: string
 }
 
 /**
@@ -59,7 +60,8 @@ export function openDatabase(file: DatabaseFile, machine: Machine): OpenedDataba
     // others from reading it.
     if (header.version < VERSION || isOfEarlierBoot(db, machine)) createTables(db, machine)
     forgetWhatIsDue(db, machine)
-    return { db, engine: findEngine().name, sqliteVersion, journal, inode: inodeOf(file.database) }
+    const [inode, place] = [inodeOf(file.database), placeOf(file)]
+    return { db, engine: findEngine().name, sqliteVersion, journal, inode, place }
   })
 }
 
@@ -86,12 +88,14 @@ export function openFile<R>(
     db.exec('PRAGMA page_size = 1024')
     // The event loop must not stand still while another process writes: we wait ourselves.
     db.exec('PRAGMA busy_timeout = 0')
+    // No commit waits for the disk. A process that is killed damages nothing.
+    if (folder.perBoot) db.exec('PRAGMA synchronous = OFF')
     // What a killed process left in the journal is undone by the first look. In this mode the
     // journal is then blanked. In the normal mode it would be deleted, and among several users only
     // root could make it again.
     if (folder.shared) db.exec('PRAGMA locking_mode = EXCLUSIVE')
     const header = readHeader(db)
-    checkOurs(header, path)
+    checkOurs(header, shownIn(folder, path))
     return prepare(db, header)
   } catch (error) {
     db?.close()
@@ -162,7 +166,8 @@ function chooseJournal(
   sqliteVersion: string,
   file: DatabaseFile,
 ): string {
-  db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
+  if (!file.perBoot) db.exec('PRAGMA synchronous = NORMAL')
+  db.exec('PRAGMA wal_autocheckpoint = 4000')
   const safe = compareVersions(sqliteVersion, WAL_SAFE) >= 0
   const wanted =
     safe && !file.shared && (header.tables === 0 || header.journal === 'wal') ? 'wal' : 'persist'

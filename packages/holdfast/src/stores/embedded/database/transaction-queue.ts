@@ -10,7 +10,9 @@ import { StoreUnavailableError, type LockError } from '../../../errors.js'
 import { TickQueue } from '../../../collections/tick-queue.js'
 import { withdrawalsFirst } from '../../../collections/withdrawals-first.js'
 import { storeClosed } from '../../../store/errors.js'
-import type { DatabaseFile } from '../folder/directory.js'
+import { placeOf } from '../folder/beside-folder.js'
+import type { DatabaseFile } from '../folder/state-folder.js'
+import { shownIn } from '../folder/unusable.js'
 import { resultCode, type Database } from './engine.js'
 import type { Layout } from './layout.js'
 import { LockCache } from './lock-cache.js'
@@ -155,6 +157,11 @@ export class TransactionQueue {
     return this.read(() => this.#open().opened)
   }
 
+  /** Lets the next transaction look whether the file was replaced. */
+  lookAgain(): void {
+    this.#lookedMs = -Infinity
+  }
+
   /** Ends what is queued and closes the file. */
   close(): void {
     this.#closed = true
@@ -189,7 +196,7 @@ export class TransactionQueue {
       if (transaction.promotions.length > 0) this.#onPromotions(transaction.promotions)
     } catch (error) {
       if (begun) this.#undo()
-      if (isBusy(error)) this.#retry(batch)
+      if (isBusy(error) || this.#hasMoved()) this.#retry(batch)
       else this.#fail(batch, error)
     }
   }
@@ -205,7 +212,13 @@ export class TransactionQueue {
     return { db: opened.db, statements }
   }
 
+  /** Whether the folder has another path since the database was opened. */
+  #hasMoved(): boolean {
+    return this.#opened !== undefined && placeOf(this.#file) !== this.#opened.place
+  }
+
   #open(): { readonly opened: OpenedDatabase; readonly statements: Statements } {
+    if (this.#hasMoved()) this.#discard()
     if (!this.#opened || !this.#statements) {
       this.#layout.check()
       const opened = openDatabase(this.#file, this.#machine)
@@ -258,7 +271,7 @@ export class TransactionQueue {
         `${locker.stopped ? `continue it (kill -CONT ${locker.pid}) or end it` : 'wait for it, or end it'}.`
       : 'Try again.'
     return new StoreUnavailableError(
-      `Another process kept ${this.#file.database} locked for ${GIVE_UP_AFTER_MS} ms. Nothing was changed. ${advice}`,
+      `Another process kept ${shownIn(this.#file, this.#file.database)} locked for ${GIVE_UP_AFTER_MS} ms. Nothing was changed. ${advice}`,
       { store: 'embedded' },
     )
   }

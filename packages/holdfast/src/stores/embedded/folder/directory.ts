@@ -1,36 +1,18 @@
-/**
- * The folder that holds the state: where it is, whether it will do, and where the sockets of its
- * processes go.
- */
-import { createHash } from 'node:crypto'
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
-import { devNull, homedir, tmpdir } from 'node:os'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { systemRandom } from '../../../clock/clock.js'
+/** The folder that holds the state: where it is, and whether it will do. */
+import { accessSync, chmodSync, constants, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isLockError, LockUsageError, StoreUnavailableError } from '../../../errors.js'
-import { fileSystemType, networkFileSystem } from './file-systems.js'
+import { BESIDE, besideFolder, prepareBeside } from './beside-folder.js'
+import { refuseNetwork } from './file-systems.js'
 import type { Machine } from './machine.js'
+import { makeFile, makeFolder } from './make-files.js'
+import { databaseFiles, type StateFolder } from './state-folder.js'
+import { checkTemporary, socketFolder } from './socket-folder.js'
+import { unusable } from './unusable.js'
 
 /** One folder for all users of the machine. */
 export const SYSTEM_DIRECTORY = '/var/lib/holdfast'
-/** Node 20 cuts longer socket paths silently at 107 bytes, and two cut ones can be the same. */
-const LONGEST_SOCKET_PATH = 100
-/** Longer than `/` and the name of a socket. */
-const SOCKET_NAME_BYTES = 20
 
 /**
  * The state folder of the user who runs this process.
@@ -63,45 +45,6 @@ function homeFolder(): string {
   )
 }
 
-/**
- * How many database files a folder has. A process that stops while it writes blocks the locks of
- * one file only.
- */
-export const FILES = 8
-
-export interface StateFolder {
-  readonly directory: string
-  /** Where the unix sockets of the processes are. */
-  readonly sockets: string
-  /** The file that says how the state is laid out. It holds no locks. */
-  readonly layout: string
-  /** Whether other users take part. */
-  readonly shared: boolean
-}
-
-/** One database file of a folder. */
-export interface DatabaseFile extends StateFolder {
-  readonly database: string
-}
-
-/** The database files of a folder, in order. They need not exist yet. */
-export function databaseFiles(folder: StateFolder): readonly DatabaseFile[] {
-  return Array.from({ length: FILES }, (_, index) => ({
-    ...folder,
-    database: join(folder.directory, `locks-${index}.db`),
-  }))
-}
-
-/**
- * The index of the file that keeps a lock: FNV-1a over the UTF-8 bytes of its name. Part of the
- * stored format.
- */
-export function fileIndexOf(lock: string): number {
-  let hash = 0x811c9dc5
-  for (const byte of Buffer.from(lock)) hash = Math.imul(hash ^ byte, 0x01000193)
-  return (hash >>> 0) % FILES
-}
-
 /** The folder as the options name it, not looked at yet. */
 export function chooseFolder(
   options: { readonly directory?: string | undefined; readonly system?: boolean | undefined },
@@ -129,155 +72,32 @@ export function chooseFolder(
   }
   const common = machine.systemDirectory ?? SYSTEM_DIRECTORY
   const path = resolve(system ? common : (directory ?? defaultDirectory()))
-  // All users must open the common folder alike, whether they named it or not.
-  const shared = path === common
-  return { directory: path, sockets: socketFolder(path), layout: join(path, 'locks.db'), shared }
+  // All processes must open such a folder alike, however they named it.
+  if (basename(path) === BESIDE) return besideFolder(path, machine)
+  const kind = path === common ? 'system' : 'own'
+  return {
+    directory: path,
+    kind,
+    root: path,
+    sockets: socketFolder(path),
+    layout: join(path, 'locks.db'),
+    shared: kind === 'system',
+    perBoot: false,
+  }
 }
 
 /** Makes the folders where they are missing, and checks that SQLite and sockets can work there. */
 export function prepareFolder(folder: StateFolder, machine: Machine): void {
   try {
-    if (folder.shared) prepareShared(folder)
+    if (folder.kind === 'beside') prepareBeside(folder, machine)
+    else if (folder.kind === 'system') prepareShared(folder)
     else for (const path of [folder.directory, folder.sockets]) makeFolder(path, 0o700)
     // Another user may have made it since it was chosen.
-    if (dirname(folder.sockets) !== folder.directory)
-      checkTemporary(folder.sockets, folder.directory)
+    if (dirname(folder.sockets) !== folder.root) checkTemporary(folder.sockets, folder.directory)
   } catch (error) {
     throw isLockError(error) ? error : unusable(folder, error)
   }
-  const network = networkFileSystem(
-    machine.fileSystemType?.(folder.directory) ?? fileSystemType(folder.directory),
-  )
-  if (network !== undefined) {
-    throw new StoreUnavailableError(
-      `The folder ${folder.directory} is on a network file system (${network}), where SQLite cannot keep locks. ` +
-        'Choose a folder on a local disk, or a store with a server for several machines.',
-      { code: 'STORE_CONFIG', store: 'embedded' },
-    )
-  }
-}
-
-/** A typed error for a folder or file that cannot be used, saying what to do. */
-export function unusable(folder: StateFolder, cause: unknown): StoreUnavailableError {
-  if (isShortOfFiles()) {
-    return new StoreUnavailableError(
-      `The state folder ${folder.directory} cannot be used: this process can open no more files. ` +
-        'Raise the limit (ulimit -n), or close some.',
-      { store: 'embedded', cause },
-    )
-  }
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  const advice = folder.shared
-    ? 'The folder for all users is made by root: run "holdfast doctor --system" as root once.'
-    : 'Make the folder writable for this user, or choose another one.'
-  return new StoreUnavailableError(
-    `The state folder ${folder.directory} cannot be used: ${reason}. ${advice}`,
-    {
-      code: 'STORE_CONFIG',
-      store: 'embedded',
-      cause,
-    },
-  )
-}
-
-/** The database, its log, the index of the log, and the folder. */
-const FILES_OF_DATABASE = 4
-
-/** SQLite does not tell a shortage of descriptors from a file that it may not open. */
-function isShortOfFiles(): boolean {
-  const opened: number[] = []
-  try {
-    for (let count = 0; count < FILES_OF_DATABASE; count += 1) opened.push(openSync(devNull, 'r'))
-    return false
-  } catch (error) {
-    return ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
-  } finally {
-    for (const fd of opened) closeSync(fd)
-  }
-}
-
-function makeFolder(path: string, mode: number): void {
-  if (!statSync(path, { throwIfNoEntry: false })) makeWithThoseAbove(path, mode)
-  if (!statSync(path).isDirectory()) throw new Error(`${path} is not a folder`)
-}
-
-/**
- * Makes a folder and those above it, one by one. Node's `recursive` option loops forever where a
- * folder is refused as if there were none above it, as in /proc. On a read-only file system it
- * reports "no such file".
- */
-function makeWithThoseAbove(path: string, mode: number): void {
-  const above = dirname(path)
-  if (above !== path && !statSync(above, { throwIfNoEntry: false })) makeWithThoseAbove(above, mode)
-  try {
-    mkdirSync(path, { mode })
-  } catch (error) {
-    // Another process was faster.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-    throw error
-  }
-  // Windows opens no folders, and has no such modes.
-  if (process.platform === 'win32') return
-  const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants
-  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY)
-  try {
-    takeOver(fd, path, mode)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/**
- * Gives a new file or folder its mode, which the process may mask. What root makes in a folder of
- * another user belongs to that user, who could not use the locks afterwards: sudo can keep HOME.
- */
-function takeOver(fd: number, path: string, mode: number): void {
-  fchmodSync(fd, mode)
-  if (process.geteuid?.() !== 0) return
-  const { uid, gid } = statSync(dirname(path))
-  if (uid !== 0 && fstatSync(fd).uid === 0) fchownSync(fd, uid, gid)
-}
-
-/**
- * Makes the database readable for its owner alone, before SQLite makes it readable for all. Its log
- * gets the same rights.
- */
-export function makeDatabaseFile(path: string, { shared }: StateFolder): void {
-  refuseLink(path)
-  if (!shared) makeFile(path, 0o600)
-}
-
-/**
- * SQLite would make the file that the link names. In a folder that all may write to, another user
- * could choose it.
- */
-function refuseLink(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
-    throw new Error(`${path} is a link, and must be a file`)
-}
-
-/**
- * Makes an empty file where there is none. An existing file is never opened. By the rules of POSIX
- * a process that closes any descriptor of a file loses all its locks on it, those of other threads
- * included. For that reason the new one is closed before it has its name.
- */
-function makeFile(path: string, mode: number): void {
-  if (statSync(path, { throwIfNoEntry: false })) return
-  const unnamed = `${path}.${systemRandom.id()}`
-  try {
-    const fd = openSync(unnamed, 'wx', mode)
-    try {
-      takeOver(fd, unnamed, mode)
-    } finally {
-      closeSync(fd)
-    }
-    linkSync(unnamed, path)
-  } catch (error) {
-    // Another process was faster.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    rmSync(unnamed, { force: true })
-  }
+  refuseNetwork(folder.root, folder.directory, machine)
 }
 
 /**
@@ -299,29 +119,4 @@ function prepareShared(folder: StateFolder): void {
     }
   }
   for (const path of [folder.sockets, ...files]) accessSync(path, constants.R_OK | constants.W_OK)
-}
-
-/** Beside the database, or under the temporary folder when that path is too long for a socket. */
-function socketFolder(directory: string): string {
-  const beside = join(directory, 's')
-  if (Buffer.byteLength(beside) + SOCKET_NAME_BYTES <= LONGEST_SOCKET_PATH) return beside
-  const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16)
-  const folder = join(tmpdir(), `holdfast-${hash}`)
-  checkTemporary(folder, directory)
-  return folder
-}
-
-/** In a folder that all users may write to, the name may be a trap. */
-function checkTemporary(folder: string, directory: string): void {
-  const found = lstatSync(folder, { throwIfNoEntry: false })
-  const mine = process.getuid?.()
-  if (
-    found &&
-    (!found.isDirectory() || (mine !== undefined && found.uid !== mine && found.uid !== 0))
-  ) {
-    throw new StoreUnavailableError(
-      `${folder} belongs to another user, and ${directory} is too long a path for sockets. Choose a shorter directory.`,
-      { code: 'STORE_CONFIG', store: 'embedded' },
-    )
-  }
 }

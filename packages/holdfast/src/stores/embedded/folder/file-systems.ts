@@ -1,5 +1,7 @@
 /** The kinds of file systems. SQLite cannot keep locks on those of a network. */
 import { statfsSync } from 'node:fs'
+import { StoreUnavailableError } from '../../../errors.js'
+import type { Machine } from './machine.js'
 
 const NETWORK_FILE_SYSTEMS = new Map<number, string>([
   [0x6969, 'NFS'],
@@ -11,6 +13,15 @@ const NETWORK_FILE_SYSTEMS = new Map<number, string>([
   [0x01021997, '9P'],
   [0x0bd00bd0, 'Lustre'],
   [0x65735546, 'FUSE'],
+  [0x6b414653, 'AFS'],
+  [0x73757245, 'Coda'],
+  [0x19830326, 'BeeGFS'],
+  [0x47504653, 'GPFS'],
+  [0x01161970, 'GFS2'],
+  [0x7461636f, 'OCFS2'],
+  [0x786f4256, 'VirtualBox shared folder'],
+  [0xbacbacbc, 'VMware shared folder'],
+  [0x7c7c6673, 'Parallels shared folder'],
 ])
 
 const LOCAL_FILE_SYSTEMS = new Map<number, string>([
@@ -31,9 +42,20 @@ export function fileSystemName(path: string): string {
   )
 }
 
-/** Returns the name of a network file system; undefined on a local one. */
-export function networkFileSystem(type: number): string | undefined {
-  return NETWORK_FILE_SYSTEMS.get(type)
+/**
+ * Checks that a folder is on no network file system.
+ * @param directory how errors name the folder
+ * @throws StoreUnavailableError (`STORE_CONFIG`) that names the file system.
+ */
+export function refuseNetwork(path: string, directory: string, machine: Machine): void {
+  const type = machine.fileSystemType?.(directory) ?? fileSystemType(path)
+  const network = NETWORK_FILE_SYSTEMS.get(type)
+  if (network === undefined) return
+  throw new StoreUnavailableError(
+    `The folder ${directory} is on a network file system (${network}), where SQLite cannot keep locks. ` +
+      'Choose a folder on a local disk, or a store with a server for several machines.',
+    { code: 'STORE_CONFIG', store: 'embedded' },
+  )
 }
 
 export function fileSystemType(path: string): number {

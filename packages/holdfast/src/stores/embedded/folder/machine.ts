@@ -63,6 +63,9 @@ function namespaceOffsetMs(): number {
   }
 }
 
+/** The boot, where nothing names it. */
+export const UNNAMED_BOOT = 'a boot without a name'
+
 let machine: Machine | undefined
 
 export function thisMachine(): Machine {
@@ -83,7 +86,7 @@ function readBootId(): string {
     // Elsewhere nothing names the boot. A moment computed from clocks that may be set would differ
     // between two processes, and each would void the other's claims. Leases of an earlier boot are
     // known by their times.
-    return 'a boot without a name'
+    return UNNAMED_BOOT
   }
 }
 

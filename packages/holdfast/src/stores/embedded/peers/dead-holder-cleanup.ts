@@ -7,7 +7,7 @@ import { systemRandom } from '../../../clock/clock.js'
 import type { LockInfo, Owner } from '../../../store/contract.js'
 import * as rule from '../../../store/grant-rule.js'
 import type { SocketAddress } from '../folder/socket-address.js'
-import { addressesOf, type LockFile } from '../database/lock-file.js'
+import type { LockFile } from '../database/lock-file.js'
 import type { LockFiles } from '../database/lock-files.js'
 import type { Machine } from '../folder/machine.js'
 import { isGroupGone } from './process-groups.js'
@@ -183,6 +183,6 @@ function holdersIn(
         Array.from(holders.keys(), (id) => peerIds.get(id)),
       ),
     )
-    return addressesOf(transaction, new Set(ids), ownId)
+    return file.addressesOf(transaction, new Set(ids), ownId)
   })
 }

@@ -8,9 +8,10 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemRandom, type Timer } from '../../../clock/clock.js'
-import type { StateFolder } from '../folder/directory.js'
+import type { StateFolder } from '../folder/state-folder.js'
 import { forgetSomeIdle, ROUND_MS } from '../database/forgetting.js'
 import { inodeOf } from './peer-socket.js'
+import { removeUnfinished } from './unfinished.js'
 import type { SocketAddress } from '../folder/socket-address.js'
 import type { LockFile } from '../database/lock-file.js'
 import type { Machine } from '../folder/machine.js'
@@ -71,6 +72,7 @@ export class FolderCleanup {
       name.endsWith(SOCKET_SUFFIX),
     )
     await Promise.all(someOf(names).map((name) => this.#cleanUpIfDead(name)))
+    removeUnfinished(this.#folder, this.#machine.wallMs())
   }
 
   async #cleanUpIfDead(name: string): Promise<void> {

@@ -6,7 +6,7 @@
  * certainly has when its socket refuses a new connection, since a stopped process still lets
  * connections queue. A socket file that is gone proves nothing.
  */
-import { unlinkSync } from 'node:fs'
+import { existsSync, unlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { isSocketOf, PeerSocket, wasInBacklog } from './peer-socket.js'
 import type { SocketAddress } from '../folder/socket-address.js'
@@ -58,6 +58,11 @@ export class Peers {
         else resolve(error.code === 'ECONNREFUSED' && isSocketOf(address))
       })
     })
+  }
+
+  /** Resolves to whether a process listens at a socket, or may do so. */
+  async mayLive(address: SocketAddress): Promise<boolean> {
+    return !(await this.isDead(address)) && existsSync(address.socket)
   }
 
   /** Removes the socket of a dead peer. */

@@ -2,37 +2,36 @@
  * Shows this store to the other stores of this machine. Its socket listens before its first claim
  * is made. Each lock file in use has a row with the address of the socket.
  */
-import type { StateFolder } from '../folder/directory.js'
+import type { StateFolder } from '../folder/state-folder.js'
 import type { FolderCleanup } from './folder-cleanup.js'
 import type { LockFile } from '../database/lock-file.js'
 import type { LockFiles } from '../database/lock-files.js'
 import type { Machine } from '../folder/machine.js'
 import type { SocketAddress } from '../folder/socket-address.js'
 import { explain } from '../database/errors.js'
+import { prepareFolder } from '../folder/directory.js'
+import { refuseOtherBoots } from './other-boots.js'
+import type { Peers } from './peers.js'
 import type { Transaction } from '../database/transaction.js'
 import type { WakeUpSocket } from './wake-up-socket.js'
 
-export class Presence {
-  readonly #folder: StateFolder
-  readonly #machine: Machine
-  readonly #files: LockFiles
-  readonly #socket: WakeUpSocket
-  readonly #cleanup: FolderCleanup
-  /** The inode of the socket. Undefined until it listens. */
-  #inode: string | undefined
+interface Parts {
+  readonly folder: StateFolder
+  readonly machine: Machine
+  readonly files: LockFiles
+  readonly socket: WakeUpSocket
+  readonly cleanup: FolderCleanup
+  readonly peers: Peers
+}
 
-  constructor(
-    folder: StateFolder,
-    machine: Machine,
-    files: LockFiles,
-    socket: WakeUpSocket,
-    cleanup: FolderCleanup,
-  ) {
-    this.#folder = folder
-    this.#machine = machine
-    this.#files = files
-    this.#socket = socket
-    this.#cleanup = cleanup
+export class Presence {
+  readonly #parts: Parts
+  /** The inode of the socket. Undefined until this store may have claims. */
+  #inode: string | undefined
+  #beginning: Promise<string> | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
   }
 
   get isListening(): boolean {
@@ -44,12 +43,33 @@ export class Presence {
    * reports what is wrong with it.
    */
   async listen(lock: string): Promise<undefined> {
-    await this.#files.of(lock).transactions.ready()
+    const { files, folder } = this.#parts
+    await files.of(lock).transactions.ready()
+    if (this.isListening) return
+    const beginning = (this.#beginning ??= this.#begin())
     try {
-      this.#inode = await this.#socket.listen()
-      return undefined
+      this.#inode = await beginning
     } catch (error) {
-      throw explain(error, this.#folder, this.#folder.sockets)
+      throw explain(error, folder, folder.sockets)
+    } finally {
+      if (this.#beginning === beginning) this.#beginning = undefined
+    }
+  }
+
+  /** Resolves to the inode of the socket once this store may have claims. */
+  async #begin(): Promise<string> {
+    const { folder, files, machine, peers, socket } = this.#parts
+    if (folder.kind !== 'beside') return socket.listen()
+    // A store of another boot may have removed it since the database was opened.
+    prepareFolder(folder, machine)
+    const inode = await socket.listen()
+    try {
+      await refuseOtherBoots(folder, machine, peers)
+      for (const { transactions } of files.all) transactions.lookAgain()
+      return inode
+    } catch (error) {
+      socket.stop()
+      throw error
     }
   }
 
@@ -63,12 +83,12 @@ export class Presence {
    * have deleted the socket, too.
    */
   async moveIn(file: LockFile): Promise<void> {
-    this.#cleanup.begin(file)
+    this.#parts.cleanup.begin(file)
     try {
-      const inode = await this.#socket.listen()
+      const inode = await this.#parts.socket.listen()
       if (inode === this.#inode) return
       this.#inode = inode
-      await Promise.all(this.#files.all.map((each) => this.#registerAgain(each)))
+      await Promise.all(this.#parts.files.all.map((each) => this.#registerAgain(each)))
     } catch {
       // Waiters have to wait for our leases to end. The next claim tries again.
       file.forgetRegistration()
@@ -86,7 +106,12 @@ export class Presence {
   }
 
   #address(): SocketAddress {
-    const { id, path } = this.#socket
-    return { id, socket: path, inode: this.#inode ?? '', pidNamespace: this.#machine.pidNamespace }
+    const { id, path } = this.#parts.socket
+    return {
+      id,
+      socket: path,
+      inode: this.#inode ?? '',
+      pidNamespace: this.#parts.machine.pidNamespace,
+    }
   }
 }

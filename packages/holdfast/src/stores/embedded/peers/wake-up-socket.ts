@@ -7,14 +7,14 @@
  * that its process is dead: see `peers/peers.ts`.
  */
 import { renameSync, unlinkSync } from 'node:fs'
-import { chmod } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemRandom } from '../../../clock/clock.js'
 import { type LockError } from '../../../errors.js'
 import { storeClosed } from '../../../store/errors.js'
-import type { StateFolder } from '../folder/directory.js'
+import type { StateFolder } from '../folder/state-folder.js'
 import { inodeOf } from './peer-socket.js'
+import { birthplaceOf } from './socket-birthplace.js'
 
 export const SOCKET_SUFFIX = '.sock'
 /** A message longer than this is not ours. */
@@ -22,8 +22,8 @@ const LONGEST_MESSAGE = 4096
 
 export class WakeUpSocket {
   readonly id = systemRandom.id().slice(0, 11)
+  readonly #folder: StateFolder
   readonly #path: string
-  readonly #shared: boolean
   readonly #onMessage: (text: string) => void
   readonly #incoming = new Set<Socket>()
   #server: Server | undefined
@@ -33,7 +33,7 @@ export class WakeUpSocket {
   /** @param onMessage called with each line that a peer sends */
   constructor(folder: StateFolder, onMessage: (text: string) => void) {
     this.#path = join(folder.sockets, this.id + SOCKET_SUFFIX)
-    this.#shared = folder.shared
+    this.#folder = folder
     this.#onMessage = onMessage
   }
 
@@ -53,6 +53,12 @@ export class WakeUpSocket {
     return this.#path
   }
 
+  /** Stops listening, until `listen` is called again. */
+  stop(): void {
+    this.#listening = undefined
+    this.#endServer()
+  }
+
   /**
    * Removes the name first. A peer that is refused while the name is there takes this process
    * for dead, and ends its claims. But work may continue under a lease that was left to expire. No
@@ -60,6 +66,10 @@ export class WakeUpSocket {
    */
   close(): void {
     this.#closed = true
+    this.#endServer()
+  }
+
+  #endServer(): void {
     removeFile(this.#path)
     this.#server?.close()
     for (const socket of this.#incoming) socket.destroy()
@@ -73,21 +83,25 @@ export class WakeUpSocket {
     // A process that ends without closing, by an exception perhaps, removes the name that it bound.
     // A refused connection proves its death and a missing file does not, so the socket gets another
     // name, which stays.
-    const bound = `${this.#path.slice(0, -SOCKET_SUFFIX.length)}.new`
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      // The store may be closed at any moment: then the server never listens.
-      server.once('close', () => reject(closedError()))
-      if (this.#closed) throw closedError()
-      // In a worker of a cluster the primary would listen instead. The socket would then prove the
-      // primary's life. It would also refuse connections once the worker is disconnected, though
-      // the worker may still work.
-      server.listen({ path: bound, exclusive: true }, resolve)
-    })
-    renameSync(bound, this.#path)
+    const birthplace = birthplaceOf(this.#folder, this.id)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        // The store may be closed at any moment: then the server never listens.
+        server.once('close', () => reject(closedError()))
+        if (this.#closed) throw closedError()
+        // In a worker of a cluster the primary would listen instead. The socket would then prove
+        // the primary's life. It would also refuse connections once the worker is disconnected,
+        // though the worker may still work.
+        server.listen({ path: birthplace.path, exclusive: true }, resolve)
+      })
+      if (this.#folder.shared) birthplace.openToAll()
+      renameSync(birthplace.path, this.#path)
+    } finally {
+      birthplace.close()
+    }
     server.unref()
     server.on('error', () => undefined) // a visitor that could not be accepted looks again by itself
-    if (this.#shared) await chmod(this.#path, 0o666)
     return inodeOf(this.#path)
   }
 
