@@ -116,6 +116,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
       'interrupted runs in packages/holdfast/test/cli/commands/lab.test.ts and test/torture/command.test.ts',
       'two of three histories of test/rule/differential.ts',
       'most of the races of verbs in the conformance suite, where each run draws other ones',
+      'users, mounts, kills and longer races in packages/holdfast/test/embedded/path',
     ],
   },
 ]

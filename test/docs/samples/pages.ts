@@ -73,6 +73,7 @@ export const PAGES: readonly Page[] = [
     path: `docs/how-to/${name}.md`,
     servers: ['redis'],
   })),
+  { path: 'docs/how-to/lock-a-path.md' },
   { path: 'docs/how-to/cpu-bound-work.md', servers: ['redis'], untyped: true },
   { path: 'docs/how-to/managed-redis.md', servers: ['redis'], untyped: true },
   { path: 'docs/how-to/lock-a-request.md', servers: ['redis'], end: REQUEST },
@@ -100,6 +101,7 @@ export const PAGES: readonly Page[] = [
   { path: 'docs/migrate/redlock.md', servers: ['redlock'] },
   { path: 'docs/migrate/verrou.md', servers: ['redis'] },
   { path: 'docs/internals/history.md' },
+  { path: 'packages/holdfast/src/embedded/lock-path.ts' },
   { path: 'packages/holdfast/src/locks/create.ts', locks: 'embedded:' },
 ]
 

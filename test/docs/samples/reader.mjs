@@ -14,7 +14,7 @@ Object.assign(globalThis, {
   schedule: nothing,
   buildAndStore: async () => 'report',
   readStored: nothing,
-  buildReport: nothing,
+  buildReport: async () => 'report',
   checkout: nothing,
   freshToken: async () => 'token',
   migrate: nothing,

@@ -77,20 +77,27 @@ function checkInspect(options: InspectOptions): { prefix: string; limit: number 
   return { prefix, limit }
 }
 
+/** Returns the state of a lock that no client has used. */
+export function freeLock(template: Pick<ClaimTemplate, 'lock' | 'kind' | 'capacity'>): LockState {
+  const { lock, kind, capacity } = template
+  const unused = { holders: [], waiters: [], lastToken: undefined, freePermits: undefined }
+  return lockWithJson({ lock, kind, capacity, ...unused })
+}
+
 /** Resolves to the state of a lock, by one request. */
 export async function inspectLock(
   { runtime }: Client,
   { lock, kind, capacity }: Pick<ClaimTemplate, 'lock' | 'kind' | 'capacity'>,
 ): Promise<LockState> {
   runtime.assertOpen(lock)
-  const free: LockInfo = { lock, kind, capacity, holders: [], waiters: [], lastToken: undefined }
+  const free = freeLock({ lock, kind, capacity })
   let found: LockInfo | undefined
   try {
     found = await findLock(runtime.store, lock)
   } catch (error) {
     throw runtime.asLockError(error, lock, 'the inspection')
   }
-  const info = found ?? free
+  const info: LockInfo = found ?? free
   const held = info.holders.reduce((sum, { weight }) => sum + weight, 0)
   const freePermits = info.kind === 'semaphore' ? Math.max(0, info.capacity - held) : undefined
   return lockWithJson({ ...info, freePermits })

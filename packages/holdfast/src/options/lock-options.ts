@@ -165,7 +165,7 @@ const SETTINGS = Object.keys(DEFAULTS) as (keyof LockSettings)[]
 const SHORTEST_TTL_MS = 50
 
 /** @throws LockUsageError or UnsupportedLockError when the store cannot grant such leases. */
-export function checkTtl(ttlMs: number, store: Store): void {
+export function checkTtl(ttlMs: number, store: Pick<Store, 'name' | 'traits'>): void {
   checkDuration('ttlMs', ttlMs, { min: SHORTEST_TTL_MS })
   const [shortest, longest] = store.traits.ttlRangeMs
   if (ttlMs < shortest || ttlMs > longest) {
@@ -198,7 +198,7 @@ function checkAbortBefore(abortBeforeMs: number, ttlMs: number, maxHoldMs: numbe
 export function lockSettings(
   options: LockOptions,
   defaults: LockSettings,
-  store: Store,
+  store: Pick<Store, 'name' | 'traits'>,
 ): LockSettings {
   const settings = { ...defaults }
   for (const key of SETTINGS) {
@@ -234,7 +234,10 @@ export function callSettings(
 }
 
 /** Returns the defaults of a client's locks, from the options of `createLocks`. */
-export function clientSettings(options: LocksOptions, store: Store): LockSettings {
+export function clientSettings(
+  options: LocksOptions,
+  store: Pick<Store, 'name' | 'traits'>,
+): LockSettings {
   return lockSettings(options, DEFAULTS, store)
 }
 

@@ -15,7 +15,7 @@ import {
   type StripedLock,
   type WriteLease,
 } from 'holdfast'
-import { embeddedStore } from 'holdfast/embedded'
+import { embeddedStore, lockPath, type PathLock } from 'holdfast/embedded'
 import { etcdStore } from 'holdfast/etcd'
 import { assertFence, fencedWrite } from 'holdfast/fence'
 import { memoryStore } from 'holdfast/memory'
@@ -61,6 +61,8 @@ const multi = locks.multi([mutex])
 const leases = await locks.multi([locks.mutex('m')]).acquire()
 const striped = locks.striped('p', { stripes: 4 })
 const election = locks.election('e')
+/** Its options are refused before the folder is looked at. */
+const path = lockPath('/nowhere/file')
 export const client = new Redis({ lazyConnect: true })
 export const pool = new Pool()
 export const mysqlPool = createPool({ host: '127.0.0.1' })
@@ -117,6 +119,7 @@ export const ENTRIES = {
   './embedded': {
     defaultDirectory: 'takes nothing',
     embeddedStore: (options) => embeddedStore(options),
+    lockPath: (options) => lockPath('/nowhere/file', options),
   } satisfies Table<typeof import('holdfast/embedded')>,
   './redis': {
     redisStore: (options) => redisStore({ client, ...options }),
@@ -246,6 +249,13 @@ const OBJECTS = {
     run: (options) => reader.run(work, options),
     tryAcquire: (options) => reader.tryAcquire(options),
   } satisfies Table<Lockable>,
+  PathLock: {
+    acquire: (options) => path.acquire(options),
+    adopt: (options) => path.adopt('', ...extra(options)),
+    inspect: (options) => path.inspect(...extra(options)),
+    run: (options) => path.run(work, options),
+    tryAcquire: (options) => path.tryAcquire(options),
+  } satisfies Table<PathLock>,
   ReadWriteLock: {
     inspect: (options) => locks.readWriteLock('a').inspect(...extra(options)),
   } satisfies Table<ReadWriteLock>,
