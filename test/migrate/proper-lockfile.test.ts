@@ -1,8 +1,7 @@
 /** proper-lockfile, side by side with Holdfast. */
-import { createLocks, type Locks } from 'holdfast'
-import { embeddedStore } from 'holdfast/embedded'
+import { createLocks } from 'holdfast'
+import { embeddedStore, lockPath, type PathLock } from 'holdfast/embedded'
 import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { check, lock as lockFile, unlock } from 'proper-lockfile'
@@ -10,7 +9,6 @@ import { afterAll, beforeAll } from 'vitest'
 import { aborted, pass, sideBySide, succeeds } from './side-by-side.js'
 
 let folder: string
-let locks: Locks
 let names = 0
 const open: (() => Promise<void>)[] = []
 
@@ -22,10 +20,8 @@ const lock: typeof lockFile = async (file, options) => {
 
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-migrate-')))
-  locks = createLocks(embeddedStore({ directory: join(folder, 'locks') }))
 })
 afterAll(async () => {
-  await locks.close()
   // Some samples keep their lock, whose renewal throws when the folder is gone.
   await Promise.allSettled(open.map((release) => release()))
   rmSync(folder, { recursive: true, force: true })
@@ -50,8 +46,8 @@ sideBySide(
       },
       ours: async () => {
         const [file, link] = linked()
-        const lease = await locks.mutex(await realpath(link)).acquire()
-        const busy = (await locks.mutex(await realpath(file)).tryAcquire()) === undefined
+        const lease = await lockPath(link).acquire()
+        const busy = (await lockPath(file).tryAcquire()) === undefined
         await lease.release()
         return busy
       },
@@ -67,11 +63,11 @@ sideBySide(
         return check(file)
       },
       ours: async () => {
-        const mutex = locks.mutex(fresh())
-        await (await mutex.acquire()).release()
-        const lease = await mutex.acquire()
+        const path = lockPath(fresh())
+        await (await path.acquire()).release()
+        const lease = await path.acquire()
         await lease.release()
-        return (await mutex.inspect()).holders.length > 0
+        return (await path.inspect()).holders.length > 0
       },
     },
     '`unlock(file)` by another part of the program': {
@@ -82,10 +78,10 @@ sideBySide(
         return check(file)
       },
       ours: async () => {
-        const mutex = locks.mutex(fresh())
-        const handle = await (await mutex.acquire()).export()
-        await locks.releaseHandle(handle)
-        return (await mutex.inspect()).holders.length > 0
+        const path = lockPath(fresh())
+        const handle = await (await path.acquire()).export()
+        await (await path.adopt(handle)).release()
+        return (await path.inspect()).holders.length > 0
       },
     },
     '`check(file)`': {
@@ -97,11 +93,11 @@ sideBySide(
         return [held, await check(file)]
       },
       ours: async () => {
-        const mutex = locks.mutex(fresh())
-        const lease = await mutex.acquire()
-        const held = (await mutex.inspect()).holders.length > 0
+        const path = lockPath(fresh())
+        const lease = await path.acquire()
+        const held = (await path.inspect()).holders.length > 0
         await lease.release()
-        return [held, (await mutex.inspect()).holders.length > 0]
+        return [held, (await path.inspect()).holders.length > 0]
       },
     },
     '`retries: 5`': {
@@ -113,9 +109,9 @@ sideBySide(
         return succeeds(() => waiting)
       },
       ours: async () => {
-        const mutex = locks.mutex(fresh())
-        const lease = await mutex.acquire()
-        const waiting = mutex.acquire({ waitMs: 5_000 })
+        const path = lockPath(fresh())
+        const lease = await path.acquire()
+        const waiting = path.acquire({ waitMs: 5_000 })
         await lease.release()
         return succeeds(() => waiting)
       },
@@ -128,9 +124,9 @@ sideBySide(
         return (failed as NodeJS.ErrnoException).code === 'ELOCKED'
       },
       ours: async () => {
-        const mutex = locks.mutex(fresh())
-        await mutex.acquire()
-        return (await mutex.tryAcquire()) === undefined
+        const path = lockPath(fresh())
+        await path.acquire()
+        return (await path.tryAcquire()) === undefined
       },
     },
     '`stale` (10 s), `update` (half of it)': {
@@ -143,7 +139,7 @@ sideBySide(
         return held
       },
       ours: async () => {
-        const lease = await locks.mutex(fresh()).acquire({ ttlMs: 2_000 })
+        const lease = await lockPath(fresh()).acquire({ ttlMs: 2_000 })
         await pass(2_500)
         const { held } = lease
         await lease.release()
@@ -159,9 +155,9 @@ sideBySide(
         return aborted(lost.signal)
       },
       ours: async () => {
-        const mutex = locks.mutex(fresh(), { ttlMs: 2_000 })
-        const lease = await mutex.acquire()
-        await locks.steal(mutex.name, { reason: 'a test', now: true })
+        const path = lockPath(fresh(), { ttlMs: 2_000 })
+        const lease = await path.acquire()
+        await steal(path)
         return aborted(lease.signal)
       },
     },
@@ -172,14 +168,17 @@ sideBySide(
         return !(await succeeds(() => lock(file, { lockfilePath })))
       },
       ours: async () => {
+        const locks = createLocks(embeddedStore({ directory: join(folder, 'locks') }))
         const mutex = locks.mutex('named')
         await mutex.acquire()
-        return (await mutex.tryAcquire()) === undefined
+        const busy = (await mutex.tryAcquire()) === undefined
+        await locks.close()
+        return busy
       },
     },
     '`realpath`, `fs`': {
       old: async () => succeeds(() => lock(join(folder, 'missing'), { realpath: false })),
-      ours: async () => succeeds(() => locks.mutex(join(folder, 'missing')).acquire()),
+      ours: async () => succeeds(() => lockPath(join(folder, 'missing')).acquire()),
     },
   },
   { '`lockSync`, `unlockSync`, `checkSync`': 'left out on purpose, which the page says' },
@@ -190,4 +189,11 @@ function linked(): readonly [file: string, link: string] {
   const file = fresh()
   symlinkSync(file, `${file}-link`)
   return [file, `${file}-link`]
+}
+
+async function steal(path: PathLock): Promise<void> {
+  const { lock: name } = await path.inspect()
+  const locks = createLocks(embeddedStore({ directory: join(folder, '.holdfast') }))
+  await locks.steal(name, { reason: 'a test', now: true })
+  await locks.close()
 }
