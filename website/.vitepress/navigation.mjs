@@ -24,6 +24,7 @@ const HOW_TO = {
     { text: 'Run a cron job once', link: '/how-to/cron' },
     { text: 'Handle a payment callback once', link: '/how-to/payment-callback' },
     { text: 'Process one request per user', link: '/how-to/lock-a-request' },
+    { text: 'Lock a file or folder', link: '/how-to/lock-a-path' },
     { text: 'Limit concurrency', link: '/how-to/limit-concurrency' },
     { text: 'Refuse late writes (fence)', link: '/how-to/fence' },
     { text: 'Migrate once at deploy', link: '/how-to/migrations' },
