@@ -91,6 +91,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
     files: [
       'packages/fastify/test/requests/**',
       ...['decorators', 'handlers', 'module'].map((room) => `packages/nestjs/test/${room}/**`),
+      'test/examples/nestjs.test.ts',
       'test/examples/recipes/http.test.ts',
       'test/examples/recipes/bullmq.test.ts',
       'test/examples/idempotency/**',

@@ -19,7 +19,7 @@ export function blocksOf(page: string, languages: readonly string[]): Block[] {
     .filter(({ language }) => languages.includes(language))
 }
 
-const IMPORT = /^import (?:\{ ([^}]+) \}|[^{]+?) from '([^']+)'\n/gm
+const IMPORT = /^import (?:\{\s+([^}]+?),?\s+\}|[^{]+?) from '([^']+)'\n/gm
 
 /**
  * Returns one program of all blocks. A later block sees the declarations of earlier ones, and may
@@ -36,7 +36,7 @@ function importsOf(blocks: readonly Block[]): string {
   const lines = new Set<string>()
   for (const { code } of blocks) {
     for (const [line, names, module] of code.matchAll(IMPORT)) {
-      const parts = names === undefined ? [] : names.split(', ')
+      const parts = names === undefined ? [] : names.split(/,\s+/)
       if (names === undefined) lines.add(line.trim())
       for (const part of parts) lines.add(`import { ${part} } from '${module}'`)
     }

@@ -23,9 +23,13 @@ export interface Page {
 }
 
 const TAKE_ONE_LOCK = `await locks.mutex('sample').run(work)`
-const SHIP = `
-  const shipped = await fetch(\`\${await app.getUrl()}/orders/7/ship\`, { method: 'POST' })
-  if (shipped.status !== 201) throw new Error(await shipped.text())
+const CALL_BACK = `
+  const callback = await fetch(\`\${await app.getUrl()}/payments/callback\`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': '42' },
+    body: '{"amount":5}',
+  })
+  if ((await callback.text()) !== '{"charged":"42","amount":5}') throw new Error('not charged')
   await app.close()`
 const PAY = `
 const paid = await app.inject({ method: 'POST', url: '/orders/7/pay' })
@@ -62,9 +66,13 @@ export const PAGES: readonly Page[] = [
     runsElsewhere: 'it is the whole suite, which test/conformance runs for each store',
   },
   { path: 'packages/fastify/README.md', servers: ['redis'], end: PAY },
-  { path: 'packages/nestjs/README.md', servers: ['redis'], end: SHIP },
+  {
+    path: 'packages/nestjs/README.md',
+    runsElsewhere: 'the page about NestJS runs, and shows the same parts',
+  },
   { path: 'docs/integrations/fastify.md', servers: ['redis'], end: PAY },
   { path: 'docs/integrations/telemetry.md', servers: ['redis'], apart: true },
+  { path: 'docs/integrations/nestjs.md', servers: ['redis'], end: CALL_BACK },
   { path: 'docs/start/first-lock.md', servers: ['redis'], apart: true },
   ...['start/crash', 'start/oversell', 'start/nightly-job', 'how-to/payment-callback'].map(
     (name): Page => ({ path: `docs/${name}.md`, untyped: true, runsElsewhere: FILES }),
