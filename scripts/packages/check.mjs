@@ -11,6 +11,7 @@ import { checkBundlers } from './bundlers.mjs'
 import { checkFastify } from './frameworks.mjs'
 import { reportImportTime } from './import-time.mjs'
 import { checkLints } from './lints.mjs'
+import { checkNestStarters } from './nest-starters.mjs'
 import { checkNext } from './next.mjs'
 import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
@@ -36,6 +37,7 @@ try {
     await checkTestRunners(folder, tarballs)
     await checkFastify(folder, tarballs)
     await checkNext(folder, tarballs)
+    await checkNestStarters(folder, tarballs)
     await checkNodes(project)
   }
 } finally {
