@@ -99,6 +99,7 @@ export const PARTS = [
         'migrate',
         'oversell',
         'rule',
+        'schedules',
         'servers',
       ],
       ...['support', 'transaction', 'versions'],

@@ -15,6 +15,7 @@ const run = promisify(execFile)
 const LANGUAGES = ['ts', 'js']
 const SUPPORT = ['reader.d.ts', 'reader.mjs', 'ports.mjs', 'object-store.mjs', 'my-store.d.ts']
 const running = PAGES.filter(({ runsElsewhere }) => runsElsewhere === undefined)
+const [EACH_NIGHT, EACH_SECOND] = ["'0 3 * * *'", "'* * * * * *'"]
 let servers: Servers
 
 beforeAll(async () => {
@@ -78,7 +79,8 @@ test.each(pagesTogether(running).map((group) => [group.map(({ path }) => path), 
     }
     const end = `${page.end ?? ''}\nconsole.log('end')\nprocess.exit()`
     for (const [name, source] of programs(group, LANGUAGES, end)) {
-      const { code } = await transform(source, {
+      const due = page.everySecond === true ? source.replaceAll(EACH_NIGHT, EACH_SECOND) : source
+      const { code } = await transform(due, {
         loader: 'ts',
         target: 'es2022',
         tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },

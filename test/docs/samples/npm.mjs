@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const ROOT = process.env.ROOT
 const HOLDFAST = join(ROOT, 'packages/holdfast/bin/holdfast.cjs')
-const OTHERS = ['ioredis', '@photostructure/sqlite@1.2.1']
+const OTHERS = ['ioredis', 'croner', '@photostructure/sqlite@1.2.1']
 
 const [, , program, ...args] = process.argv
 if (program === 'npm') npm(args)

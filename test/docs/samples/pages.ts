@@ -16,6 +16,8 @@ export interface Page {
   readonly apart?: boolean
   /** What the program does at its end, to use what the samples made. */
   readonly end?: string
+  /** Its jobs, which are due at night, are due each second here. */
+  readonly everySecond?: boolean
   /** Its JavaScript has parameters without types: it runs, and is not compiled. */
   readonly untyped?: boolean
   /** Why the program is compiled, and does not run here. */
@@ -36,6 +38,12 @@ const paid = await app.inject({ method: 'POST', url: '/orders/7/pay' })
 if (paid.body !== '{"paid":true}') throw new Error(paid.body)
 await app.close()`
 const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) await listener('SIGTERM')`
+const AWAIT_A_TICK = `
+const { setTimeout: pause } = await import('node:timers/promises')
+for (let ran = false; !ran; await pause(50))
+  for (const { lock, holders } of await locks.inspect())
+    ran ||= lock.startsWith('reports:nightly@tick:') && holders[0]?.owner.pid === process.pid
+${RECEIVE_SIGTERM}`
 
 const TESTS = 'testing-page.test.ts compiles its files and runs its tests'
 const FILES = 'commands.test.ts saves and runs its files'
@@ -73,6 +81,13 @@ export const PAGES: readonly Page[] = [
   { path: 'docs/integrations/fastify.md', servers: ['redis'], end: PAY },
   { path: 'docs/integrations/telemetry.md', servers: ['redis'], apart: true },
   { path: 'docs/integrations/nestjs.md', servers: ['redis'], end: CALL_BACK },
+  {
+    path: 'docs/integrations/cron.md',
+    servers: ['redis'],
+    apart: true,
+    everySecond: true,
+    end: AWAIT_A_TICK,
+  },
   { path: 'docs/start/first-lock.md', servers: ['redis'], apart: true },
   ...['start/crash', 'start/oversell', 'start/nightly-job', 'how-to/payment-callback'].map(
     (name): Page => ({ path: `docs/${name}.md`, untyped: true, runsElsewhere: FILES }),

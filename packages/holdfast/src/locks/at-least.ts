@@ -100,11 +100,12 @@ export function assertOutside(client: Client, lock: string, call: string): void 
 }
 
 /** @throws UnsupportedLockError where the end of the process always frees the lock. */
-function assertCanStayTaken(store: Store, lock: string): void {
+export function assertCanStayTaken(store: Store, lock?: string): void {
   if (!endsWithHolder(store) || (store.traits.adopt && store.adopt)) return
+  const what = lock === undefined ? 'each lock' : `"${lock}"`
   throw new UnsupportedLockError(
-    `The ${store.name} store frees "${lock}" when the process ends, so atLeastMs cannot be kept.`,
-    { lock, store: store.name },
+    `The ${store.name} store frees ${what} when the process ends, so atLeastMs cannot be kept.`,
+    { store: store.name, ...(lock === undefined ? {} : { lock }) },
   )
 }
 

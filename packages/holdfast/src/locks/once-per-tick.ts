@@ -1,5 +1,5 @@
 /** `oncePerTick`: of the replicas that a timer starts at about the same time, one works. */
-import { LockTimeoutError, LockUsageError } from '../errors.js'
+import { LockTimeoutError, LockUsageError, type LockErrorDetails } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/hold/held-lease.js'
 import type { Lease } from '../lease/hold/lease.js'
@@ -74,7 +74,7 @@ export async function oncePerTick<T>(
   checkKeys('oncePerTick', options, TICK_KEYS)
   const { atLeastMs, slot, overlap, ...terms } = options
   checkDuration('atLeastMs', atLeastMs, { min: 1 })
-  checkOverlap(name, overlap, slot)
+  checkOverlap(overlap, { lock: name })
   assertWork('oncePerTick', name, work)
   assertOutside(client, name, `oncePerTick of "${name}"`)
 
@@ -85,6 +85,7 @@ export async function oncePerTick<T>(
   }
 
   if (slot === undefined) {
+    if (overlap !== undefined) throw needsSlot(name)
     const lock = mutex(client, name, terms)
     const run = await runUnless(work, (begin) => lock.run(begin, { waitMs: 0, atLeastMs }))
     return run ?? notRun('taken', name)
@@ -99,18 +100,17 @@ export async function oncePerTick<T>(
   return run ?? notRun('still-running', name)
 }
 
-function checkOverlap(lock: string, overlap: unknown, slot: unknown): void {
-  if (overlap === undefined) return
-  if (overlap !== 'skip' && overlap !== 'queue') {
-    throw new LockUsageError(`overlap must be 'skip' or 'queue', not ${describe(overlap)}.`, {
-      lock,
-    })
-  }
-  if (slot !== undefined) return
-  throw new LockUsageError(
+function needsSlot(lock: string): LockUsageError {
+  return new LockUsageError(
     `overlap of oncePerTick "${lock}" needs the slot as well: the time at which the run was due.`,
     { lock },
   )
+}
+
+/** @throws LockUsageError when there is no such choice. */
+export function checkOverlap(overlap: unknown, details?: LockErrorDetails): void {
+  if (overlap === undefined || overlap === 'skip' || overlap === 'queue') return
+  throw new LockUsageError(`overlap must be 'skip' or 'queue', not ${describe(overlap)}.`, details)
 }
 
 /**

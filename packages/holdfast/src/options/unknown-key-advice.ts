@@ -5,6 +5,7 @@ import { nearest } from './nearest-word.js'
 const PLACES: readonly (readonly [place: string, keys: string])[] = [
   ['acquire, tryAcquire or run', 'waitMs signal'],
   ['run', 'atLeastMs'],
+  ['oncePerTick', 'slot overlap'],
   ['createLocks, the lock, such as mutex(name, options), or run', 'awaitRelease'],
   [
     'createLocks, the lock, such as mutex(name, options), or acquire, tryAcquire or run',

@@ -15,6 +15,7 @@ import {
   type StripedLock,
   type WriteLease,
 } from 'holdfast'
+import { oncePerTick as wrapTick, runCoordinator } from 'holdfast/cron'
 import { embeddedStore, lockPath, type PathLock } from 'holdfast/embedded'
 import { etcdStore } from 'holdfast/etcd'
 import { assertFence, fencedWrite } from 'holdfast/fence'
@@ -199,6 +200,11 @@ export const ENTRIES = {
     exportPrometheus: (options) => exportPrometheus(locks, options).stop(),
     holdfastMetrics: (options) => holdfastMetrics(options)(),
   } satisfies Table<typeof import('holdfast/prometheus')>,
+  './cron': {
+    oncePerTick: (options) => wrapTick(locks, work, { atLeastMs: 1, ...options }),
+    runCoordinator: (options) => runCoordinator(locks, { atLeastMs: 1, ...options }),
+    slotOf: 'takes a job',
+  } satisfies Table<typeof import('holdfast/cron')>,
   './testing': {
     planFor: PURE,
     planForFirst: PURE,

@@ -1,0 +1,100 @@
+/**
+ * Replicas whose clocks differ by more than a period: each slot of each library runs once.
+ *
+ * All libraries and periods share the replicas. So the exhaustive plan takes five minutes, for 60
+ * ticks of 5 s and 300 of 1 s.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type RedisServer, startRedis } from '@holdfast/servers/redis'
+import { ServerClock } from '@holdfast/stores/faults/clock'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isFull } from '../support/plan.js'
+
+const LIBRARIES = [
+  ...['croner', 'cron', 'node-schedule', 'node-cron', 'coordinator'],
+  ...['nestjs', 'nestjs 12'],
+]
+const { clocksMs, periods, forMs } = isFull()
+  ? { clocksMs: [0, 1_000, 2_000], periods: [1, 5], forMs: 300_000 }
+  : { clocksMs: [0, 2_000], periods: [1], forMs: 5_000 }
+const AT_LEAST_MS = 20_000
+/** Longer than the clocks differ, and the last runs take. */
+const REST_MS = 4_000
+
+interface Line {
+  readonly name: string
+  readonly slot: number
+  /** Why it did not run. */
+  readonly reason?: string
+}
+
+let redis: RedisServer
+const clocks: ServerClock[] = []
+const replicas: ChildProcess[] = []
+
+beforeAll(async () => {
+  redis = await startRedis()
+})
+
+afterAll(async () => {
+  for (const replica of replicas) replica.kill('SIGKILL')
+  for (const clock of clocks) clock.remove()
+  await redis.stop()
+})
+
+/** Starts a replica whose clock is ahead. Resolves when its jobs are scheduled. */
+function startReplica(aheadMs: number, lines: Line[]): Promise<void> {
+  const clock = new ServerClock()
+  clocks.push(clock)
+  clock.step(aheadMs)
+  const terms = JSON.stringify({ port: redis.port, periods, atLeastMs: AT_LEAST_MS })
+  const replica = spawn(process.execPath, [join(import.meta.dirname, 'replica.mjs'), terms], {
+    env: { ...process.env, ...clock.env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  replicas.push(replica)
+  return new Promise((resolve, reject) => {
+    replica.on('exit', (code, signal) => reject(new Error(`A replica ended: ${code ?? signal}.`)))
+    createInterface({ input: replica.stdout }).on('line', (text) => {
+      const line = JSON.parse(text) as Line | { readonly ready: number }
+      if ('ready' in line) resolve()
+      else lines.push(line)
+    })
+  })
+}
+
+test('each slot runs on one replica, at each period', { timeout: forMs + 120_000 }, async () => {
+  const lines: Line[] = []
+  await Promise.all(clocksMs.map((aheadMs) => startReplica(aheadMs, lines)))
+  // Until then the slow replicas run what was due before the fast ones had started.
+  const settledMs = Date.now() + 2 * Math.max(...clocksMs) + 500
+  const longestMs = Math.max(...periods) * 1_000
+  const firstMs = Math.ceil(settledMs / longestMs) * longestMs
+  const untilMs = firstMs + forMs + REST_MS
+  await new Promise((resolve) => void setTimeout(resolve, untilMs - Date.now()))
+  for (const library of LIBRARIES)
+    for (const seconds of periods) {
+      const own = lines.filter(({ name }) => name === `${library} ${seconds}`)
+      const ran = own.filter(({ reason }) => reason === undefined).map(({ slot }) => slot)
+      const slots = Array.from(
+        { length: forMs / (seconds * 1_000) },
+        (_, at) => firstMs + at * seconds * 1_000,
+      )
+      const inTime = ran.filter((slot) => slot >= firstMs && slot < firstMs + forMs)
+      const missed = slots.filter((slot) => !inTime.includes(slot))
+      const said = own.filter(({ slot }) => missed.includes(slot))
+      expect(inTime.toSorted(), `${library}, each ${seconds} s: ${JSON.stringify(said)}`).toEqual(
+        slots,
+      )
+      // No slot ran twice, before and after these either.
+      expect(new Set(ran).size, library).toBe(ran.length)
+      // The other replicas had the same slots.
+      const left = own.filter(({ reason }) => reason !== undefined).map(({ slot }) => slot)
+      expect(slots.filter((slot) => left.includes(slot)).length, library).toBeGreaterThan(0)
+      console.log(
+        `${library}, each ${seconds} s: ${slots.length} slots, ${inTime.length} runs, ${left.length} left to others`,
+      )
+    }
+})
