@@ -8,18 +8,20 @@
  * Nest injects the locks under a symbol. So each instance has the locks of its own application,
  * also an instance that lives for one request.
  */
-import { Inject, Optional, UseInterceptors } from '@nestjs/common'
+import { Inject, Optional, UseInterceptors, type InjectionToken } from '@nestjs/common'
 import { LockUsageError, type Locks } from 'holdfast'
 import { LockErrorsInterceptor } from '../errors/lock-errors-interceptor.js'
 import { DEFAULT_CLIENT, getLocksToken } from '../tokens.js'
 
-/** What marks a class into whose instances locks are injected, and a function that is wrapped. */
+/** Marks a class with what is injected into its instances, and a function that is wrapped. */
 const MARK = Symbol('holdfast')
 
 /** A call of a decorated method. */
 export interface Call {
   readonly locks: Locks
   readonly self: object
+  /** The name of the method. */
+  readonly key: string | symbol
   readonly args: readonly unknown[]
   /** The class of the instance and the method, such as `Payments.charge`. */
   readonly where: string
@@ -52,14 +54,14 @@ export function wrapMethod(
   const method = methodOf(decorator, { target, key, descriptor })
   const token = getLocksToken(client)
   const className = target.constructor.name
-  injectLocks(target, token)
+  injectUnder(target, token, token)
 
   async function underLock(this: unknown, ...args: unknown[]): Promise<unknown> {
     const self = (this ?? {}) as { readonly [token: symbol]: Locks | undefined }
     const locks = self[token]
     if (!locks) throw noModule(decorator, `${className}.${String(key)}`, client)
     const where = `${self.constructor.name}.${String(key)}`
-    return around({ locks, self, args, where, proceed: () => method.apply(this, args) })
+    return around({ locks, self, key, args, where, proceed: () => method.apply(this, args) })
   }
 
   takeOver(method, underLock)
@@ -85,14 +87,14 @@ function methodOf(decorator: string, { target, key, descriptor }: Place): Method
   return method as Method
 }
 
-/** Lets Nest put the locks into each instance of the class, if a module provides them. */
-function injectLocks(target: object, token: symbol): void {
+/** Lets Nest put a provider into each instance of the class under a symbol, if there is one. */
+export function injectUnder(target: object, symbol: symbol, token: InjectionToken): void {
   const known = (Reflect.getMetadata(MARK, target.constructor) ?? []) as readonly symbol[]
   // A subclass inherits the injections of its base class.
-  if (known.includes(token)) return
-  Inject(token)(target, token)
-  Optional()(target, token)
-  Reflect.defineMetadata(MARK, [...known, token], target.constructor)
+  if (known.includes(symbol)) return
+  Inject(token)(target, symbol)
+  Optional()(target, symbol)
+  Reflect.defineMetadata(MARK, [...known, symbol], target.constructor)
 }
 
 /** Gives a function the metadata, the name and the length of another one. */

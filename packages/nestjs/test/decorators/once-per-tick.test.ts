@@ -71,6 +71,7 @@ test.each([
   ['no atLeastMs', {}, /atLeastMs must be a number of milliseconds/],
   ['an unknown option', { atLeastMs: 1, cron: '* * * * *' }, /no option "cron" for @OncePerTick/],
   ['a TTL', { atLeastMs: 1, ttlMs: 0 }, /ttlMs must be at least 1 ms/],
+  ['an overlap', { atLeastMs: 1, overlap: 'wait' }, /overlap of @OncePerTick must be 'skip'/],
   ['a name', { atLeastMs: 1, name: '' }, /name of @OncePerTick must be a string/],
 ])('%s are refused when the class is loaded', (_, options, message) => {
   const decorate = (): unknown => OncePerTick(options as unknown as OncePerTickOptions)

@@ -18,7 +18,7 @@ import {
   type NestInterceptor,
 } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
-import { Cron, Interval, ScheduleModule, SchedulerRegistry, Timeout } from '@nestjs/schedule'
+import { Interval, ScheduleModule, Timeout } from '@nestjs/schedule'
 import { InjectLocks, LeaderOnly, Locked, OncePerTick } from '@holdfast/nestjs'
 import type { Locks } from 'holdfast'
 import { map, type Observable } from 'rxjs'
@@ -117,18 +117,6 @@ class Jobs {
   readonly ran: string[] = []
 
   @OncePerTick({ atLeastMs: 1_000 })
-  @Cron('0 0 * * *', { name: 'above' })
-  async above(): Promise<void> {
-    this.ran.push('above')
-  }
-
-  @Cron('0 0 * * *', { name: 'below' })
-  @OncePerTick({ atLeastMs: 1_000 })
-  async below(): Promise<void> {
-    this.ran.push('below')
-  }
-
-  @OncePerTick({ atLeastMs: 1_000 })
   @Interval('often', 10)
   async often(): Promise<void> {
     this.ran.push('often')
@@ -140,19 +128,6 @@ class Jobs {
     this.ran.push('once')
   }
 }
-
-test.each(['above', 'below'])('@OncePerTick %s @Cron runs once a tick', async (name) => {
-  const app = await startApp({ imports: [ScheduleModule.forRoot()], providers: [Jobs] })
-  const job = app.get(SchedulerRegistry).getCronJob(name)
-  const ran = (): string[] => app.get(Jobs).ran.filter((one) => one === name)
-  await job.fireOnTick()
-  await expect.poll(ran).toEqual([name])
-  const attempts = app.store.count('inspect')
-  await job.fireOnTick()
-  // A tick that found the lock taken looks its holder up.
-  await expect.poll(() => app.store.count('inspect')).toBeGreaterThan(attempts)
-  expect(ran()).toEqual([name])
-})
 
 test('@Interval and @Timeout call methods under locks', async () => {
   const app = await startApp({ imports: [ScheduleModule.forRoot()], providers: [Jobs] })

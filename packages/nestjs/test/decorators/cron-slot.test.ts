@@ -1,0 +1,117 @@
+/** `@OncePerTick` beside `@Cron`: each run that was due takes place once. */
+import { Injectable } from '@nestjs/common'
+import { Cron, CronExpression, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
+import { HoldfastTestingModule, OncePerTick } from '@holdfast/nestjs'
+import { testingStore, type TestingStore } from 'holdfast/testing'
+import { Test } from '@nestjs/testing'
+import { expect, test } from 'vitest'
+import { after } from '../../../../test/support/after.js'
+import { startApp } from '../app.js'
+
+const SLOT = /@tick:(.*)$/
+
+/** `cron` refuses a date that has passed. */
+const SOON = new Date(Date.now() + 60_000)
+
+@Injectable()
+class Jobs {
+  readonly runs: string[] = []
+
+  @OncePerTick({ atLeastMs: 60_000 })
+  @Cron(CronExpression.EVERY_SECOND, { name: 'named' })
+  async above(): Promise<void> {
+    this.runs.push('above')
+  }
+
+  @Cron(CronExpression.EVERY_SECOND)
+  @OncePerTick({ atLeastMs: 60_000, overlap: 'queue' })
+  async below(): Promise<void> {
+    this.runs.push('below')
+  }
+
+  @Cron('0 0 1 1 *', { name: 'new year', timeZone: 'Asia/Tokyo' })
+  @OncePerTick({ atLeastMs: 60_000 })
+  async newYear(): Promise<string> {
+    return 'happy'
+  }
+
+  @Cron('0 0 1 1 *', { timeZone: 'Asia/Tokyo' })
+  @OncePerTick({ atLeastMs: 400 * 86_400_000 })
+  async yearly(): Promise<string> {
+    return 'happy'
+  }
+
+  @Cron(SOON)
+  @OncePerTick({ atLeastMs: 60_000 })
+  async once(): Promise<string> {
+    return 'once'
+  }
+
+  /** In another zone than `yearly`, whose job has no name either. */
+  @Cron('0 0 1 1 *', { utcOffset: -60 })
+  @OncePerTick({ atLeastMs: 400 * 86_400_000 })
+  async westward(): Promise<string> {
+    return 'happy'
+  }
+}
+
+async function start(store: TestingStore): Promise<Jobs> {
+  const testing = await Test.createTestingModule({
+    imports: [HoldfastTestingModule.forRoot({ store }), ScheduleModule.forRoot()],
+    providers: [Jobs],
+  })
+    .setLogger(false as never)
+    .compile()
+  await testing.init()
+  after(() => testing.close())
+  return testing.get(Jobs)
+}
+
+async function slotsOf(store: TestingStore, method: string): Promise<string[]> {
+  const locks = await store.elsewhere.inspect({ prefix: `Jobs.${method}@tick:` })
+  return locks.map(({ lock }) => SLOT.exec(lock)?.[1] ?? '')
+}
+
+test.each(['above', 'below'])('@OncePerTick %s @Cron runs each slot once', async (method) => {
+  const store = testingStore()
+  const jobs = await Promise.all([start(store), start(store), start(store)])
+  const ran = (): number => jobs.flatMap(({ runs }) => runs).filter((one) => one === method).length
+  await expect.poll(ran).toBeGreaterThan(2)
+  const slots = await slotsOf(store, method)
+  // The run of the last slot may be on its way.
+  expect(slots.length - ran()).toBeLessThanOrEqual(1)
+  expect(ran()).toBeLessThanOrEqual(slots.length)
+})
+
+test('the slot is in the time zone of the job', async () => {
+  const store = testingStore()
+  const jobs = await start(store)
+  expect(await jobs.yearly()).toBe('happy')
+  expect(await jobs.westward()).toBe('happy')
+  expect((await slotsOf(store, 'yearly'))[0]).toMatch(/^\d{4}-12-31T15:00:00/)
+  expect((await slotsOf(store, 'westward'))[0]).toMatch(/^\d{4}-01-01T01:00:00/)
+})
+
+test('the slot of a job at a date is that date', async () => {
+  const store = testingStore()
+  const jobs = await start(store)
+  expect(await jobs.once()).toBe('once')
+  expect((await slotsOf(store, 'once')).map((slot) => new Date(slot))).toEqual([SOON])
+})
+
+test('a call by hand, long after a run was due, does not run', async () => {
+  const jobs = await start(testingStore())
+  expect(await jobs.newYear()).toBeUndefined()
+})
+
+test('without the schedule of the application a call runs', async () => {
+  const { get } = await startApp({ providers: [Jobs] })
+  expect(await get(Jobs).newYear()).toBe('happy')
+  expect(await get(Jobs).newYear()).toBeUndefined()
+})
+
+test('a job that was taken out of the schedule runs without a slot', async () => {
+  const { get } = await startApp({ imports: [ScheduleModule.forRoot()], providers: [Jobs] })
+  get(SchedulerRegistry).deleteCronJob('new year')
+  expect(await get(Jobs).newYear()).toBe('happy')
+})
