@@ -150,6 +150,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
       'recipes.test.ts compares its blocks with the files that tests run',
     ]),
   ),
+  'examples/nestjs/README.md': 'test/examples/nestjs.test.ts starts two instances, and asks them',
   'docs/guarantees.md': 'verification/torture/dist/page.js writes it, and --check compares it',
 }
 
