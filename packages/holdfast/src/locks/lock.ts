@@ -119,7 +119,7 @@ export class BasicLock implements Lockable<HeldLease>, InternalLock {
         this.#client.tracesAcquires ? noteCaller(lease, this, 'acquire') : lease,
       )
     } catch (error) {
-      return Promise.reject(withCallerFrames(error))
+      return Promise.reject(withCallerFrames(error, 1))
     }
   }
 
@@ -128,7 +128,9 @@ export class BasicLock implements Lockable<HeldLease>, InternalLock {
     const lease = trace
       ? trace.acquire(() => this.tryAcquireFor(trace, options))
       : this.tryAcquireFor(undefined, options)
-    return this.#client.tracesAcquires ? noteCaller(lease, this, 'tryAcquire') : lease
+    if (this.#client.tracesAcquires) return noteCaller(lease, this, 'tryAcquire')
+    // A stack finds the caller through what is awaited. Without a trace it begins there.
+    return trace ? await lease : lease
   }
 
   /** Returns a trace for a call, if subscribers want one. */

@@ -1,4 +1,5 @@
 /** Acquires the locks of a multi-lock, one after the other: all of them, or none. */
+import { withCallerFrames } from '../async/caller-frames.js'
 import { LockLostError, LockTimeoutError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import { asHeldLease } from '../lease/hold/held-lease.js'
@@ -57,7 +58,7 @@ export class MultiAcquirer {
           !(error instanceof LockLostError) ||
           this.#client.runtime.clock.monotonicMs() >= untilMs
         )
-          throw error
+          throw withCallerFrames(error, 1)
       }
       await this.#pause()
     }

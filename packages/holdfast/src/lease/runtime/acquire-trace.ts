@@ -2,6 +2,7 @@
  * The trace of a call that acquires, and the events of a call that got no lease. Each call has one
  * outcome. It says how long the caller waited; the events of claims say what the client did.
  */
+import { withCallerFrames } from '../../async/caller-frames.js'
 import { isLockError, LockTimeoutError } from '../../errors.js'
 import type { WaitOptions } from '../../options/lock-options.js'
 import { channels, publish } from './events.js'
@@ -39,7 +40,7 @@ export class AcquireTrace extends CallTrace<'acquire'> {
   /** Traces a call that resolves to its lease, or to undefined where the lock stayed busy. */
   acquire<T extends AcquiredLease | undefined>(call: () => T | PromiseLike<T>): Promise<T> {
     const settled = (lease: T): void => (lease ? this.grant(lease) : this.#refuse())
-    return this.follow(call, settled, (error) => this.reject(error))
+    return this.follow(call, settled, (error) => this.#fail(error))
   }
 
   /** Traces a call of `run`, which notes its grant itself. */
@@ -47,7 +48,7 @@ export class AcquireTrace extends CallTrace<'acquire'> {
     try {
       return await call()
     } catch (error) {
-      this.reject(error)
+      this.#fail(error)
       throw error
     }
   }
@@ -77,6 +78,11 @@ export class AcquireTrace extends CallTrace<'acquire'> {
     const outcome = (this.#options.waitMs ?? 0) === 0 ? 'busy' : 'timeout'
     this.settle(outcome)
     this.#announce(outcome)
+  }
+
+  /** The frames of the trace leave none for the caller where a call fails before it waits. */
+  #fail(error: unknown): void {
+    if (!this.isSettled) this.reject(withCallerFrames(error, 1))
   }
 
   /** Ends with an error, unless the call got its lease before. */
