@@ -16,7 +16,7 @@ import { hexOf } from '../stores/mysql/keys.js'
 import { fenceStatements as mysqlFence } from './mysql.js'
 import { fenceStatement as postgresFence } from './postgres.js'
 import { StaleTokenError } from './errors.js'
-import { checkCommands, fencedInRedis, isRedis, type RedisCommand } from './redis.js'
+import { checkCommands, checkKeyNames, fencedInRedis, isRedis, type RedisCommand } from './redis.js'
 
 export type { RedisCommand } from './redis.js'
 
@@ -31,8 +31,17 @@ export interface FenceOptions {
   readonly prefix?: string | undefined
 }
 
-const WRITE_KEYS: KnownKeys<Pick<FenceOptions, 'prefix'>> = { prefix: 1 }
-const FENCE_KEYS: KnownKeys<FenceOptions> = { schema: 1, ...WRITE_KEYS }
+/** How `fencedWrite` runs its commands. */
+export interface FencedWriteOptions extends Pick<FenceOptions, 'prefix'> {
+  /**
+   * All keys of the commands, for a server that refuses scripts which touch other keys than those
+   * of their call. Default: `fencedWrite` asks such a server for them (COMMAND GETKEYS).
+   */
+  readonly keys?: readonly string[] | undefined
+}
+
+const WRITE_KEYS: KnownKeys<FencedWriteOptions> = { prefix: 1, keys: 1 }
+const FENCE_KEYS: KnownKeys<FenceOptions> = { schema: 1, prefix: 1 }
 
 /**
  * A transaction of `pg`, `postgres`, `mysql2/promise`, Kysely, Drizzle, Knex, Prisma or TypeORM.
@@ -80,11 +89,12 @@ export async function fencedWrite(
   lease: Lease,
   resource: string,
   commands: readonly RedisCommand[],
-  options: Pick<FenceOptions, 'prefix'> = {},
+  options: FencedWriteOptions = {},
 ): Promise<readonly unknown[]> {
   checkKeys('fencedWrite', options, WRITE_KEYS)
   const values = valuesOf(lease, resource)
   checkCommands(commands)
+  if (options.keys !== undefined) checkKeyNames(options.keys)
   const replies = await fencedInRedis(client, values, commands, { lock: lease.name, ...options })
   if (!replies) throw stale(lease, resource)
   return replies

@@ -10,7 +10,13 @@ import {
   isNodeRedisSentinel,
   type RedisClient,
 } from '../stores/redis/connection/clients.js'
-import { explain, isOfState, isUnknownScript, STORE_NAME } from '../stores/redis/errors.js'
+import {
+  explain,
+  isOfState,
+  isServerError,
+  isUnknownScript,
+  STORE_NAME,
+} from '../stores/redis/errors.js'
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/connection/open.js'
 import { textOf } from '../stores/redis/wire/answers.js'
@@ -39,6 +45,8 @@ export interface RedisFence {
   /** The lock that the token was given for, named in errors. */
   readonly lock: string
   readonly prefix?: string | undefined
+  /** The keys of the commands. */
+  readonly keys?: readonly string[] | undefined
 }
 
 /**
@@ -49,28 +57,72 @@ export async function fencedInRedis(
   client: RedisClient,
   [resource, token, owner]: readonly [resource: string, token: string, owner: string],
   commands: readonly RedisCommand[],
-  { lock, prefix = 'hf' }: RedisFence,
+  { lock, prefix = 'hf', keys }: RedisFence,
 ): Promise<readonly unknown[] | undefined> {
   const key = keyOf(`${prefix}:fence`, resource)
   // A check may be repeated. Commands may not, so such a call has an id of its own.
   const isWrite = commands.length > 0
-  const send = senderOf(client, isWrite ? [key, `${key}:c`] : [key])
+  const own = isWrite ? [key, `${key}:c`] : [key]
   const words = commands.flatMap((command) => [String(command.length), ...command])
-  const args = [token, owner, ...(isWrite ? [randomUUID(), ...words] : [])]
-  // Only a call that the server has refused to begin is sent a second time. A call that a client
-  // library sends again by itself is known by its id.
-  const replies = await within(
+  const args = (): string[] => [token, owner, ...(isWrite ? [randomUUID(), ...words] : [])]
+  let replies = await run(client, [...own, ...declared(client, keys ?? [])], args(), lock)
+  if (keys === undefined && refusesFirst(replies)) {
+    // Nothing was done. The server wants to know which keys the commands touch.
+    const found = await within(keysOf(client, commands), lock)
+    replies = await run(client, [...own, ...declared(client, found)], args(), lock)
+  }
+  if (Array.isArray(replies)) return replies
+  if (Number(replies) === SENT_TWICE) throw sentTwice(lock)
+  const failure = /^(\d+) (.*)$/s.exec(textOf(replies))
+  if (failure) throw failedCommand(Number(failure[1]), failure[2] ?? '', commands.length, lock)
+  return undefined
+}
+
+/**
+ * Only a call that the server has refused to begin is sent a second time. A call that a client
+ * library sends again by itself is known by its id.
+ */
+function run(
+  client: RedisClient,
+  keys: readonly string[],
+  args: readonly string[],
+  lock: string,
+): Promise<unknown> {
+  const send = senderOf(client, keys)
+  return within(
     send('hash', args).catch((error: unknown) => {
       if (isUnknownScript(error)) return send('source', args)
       throw error
     }),
     lock,
   )
-  if (Array.isArray(replies)) return replies
-  if (Number(replies) === SENT_TWICE) throw sentTwice(lock)
-  const failure = /^(\d+) (.*)$/s.exec(textOf(replies))
-  if (failure) throw failedCommand(Number(failure[1]), failure[2] ?? '', commands.length, lock)
-  return undefined
+}
+
+/** Whether the first command was refused since its key was not declared. */
+function refusesFirst(replies: unknown): boolean {
+  return !Array.isArray(replies) && /^1 .*undeclared key/s.test(textOf(replies))
+}
+
+/** The client puts its prefix before declared keys; those of commands are complete. */
+function declared(client: RedisClient, keys: readonly string[]): string[] {
+  const { keyPrefix } = clusterTransportOf(client) ?? transportOf(client)
+  return keys.flatMap((key) => (key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : []))
+}
+
+/** Asks the server which keys the commands have. */
+async function keysOf(client: RedisClient, commands: readonly RedisCommand[]): Promise<string[]> {
+  const transport = clusterTransportOf(client) ?? transportOf(client)
+  const found = commands.map(async (command) => {
+    try {
+      const keys = await transport.command('COMMAND', 'GETKEYS', ...command)
+      return (keys as unknown[]).map(textOf)
+    } catch (error) {
+      // A command without keys is refused, and so is one that the script will report.
+      if (isServerError(error)) return []
+      throw error
+    }
+  })
+  return [...new Set((await Promise.all(found)).flat())]
 }
 
 /** @param lock the lock that is named in errors */
@@ -151,6 +203,12 @@ export function checkCommands(commands: unknown): void {
   throw new LockUsageError(
     `fencedWrite: a command has more than ${MOST_WORDS} words, which a script cannot pass on. Make several of it.`,
   )
+}
+
+/** @throws LockUsageError for anything else than a list of text. */
+export function checkKeyNames(keys: unknown): void {
+  if (Array.isArray(keys) && keys.every((key) => typeof key === 'string')) return
+  throw new LockUsageError("fencedWrite needs keys as a list of text, such as ['stock:9'].")
 }
 
 function isCommand(command: unknown): boolean {

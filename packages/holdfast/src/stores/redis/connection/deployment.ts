@@ -5,6 +5,7 @@
 import type { Clock } from '../../../clock/clock.js'
 import type { LockError } from '../../../errors.js'
 import { keyOf, withHelpers } from '../keys.js'
+import { DeclaringSender } from './declared-keys.js'
 import { ResilientCaller, type ReplyListener } from './resilient-caller.js'
 import { WakeUpChannel } from './wake-up-channel.js'
 import { WakeUpChannels } from './cluster/wake-up-channels.js'
@@ -19,16 +20,19 @@ import { libraryWrites } from './transports/library-writes.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 import type { MessageListener, Subscriptions } from './subscriptions.js'
 
+export interface OneServerSettings {
+  readonly requestTimeoutMs: number
+  readonly replicas: ReplicaSettings
+  readonly clock: Clock
+  /** Whether each script call declares the helper keys of its locks. */
+  readonly declareKeys: boolean
+}
+
 type ScriptCall = [script: Script, keys: readonly string[], args: readonly string[]]
 
 export type RunScript = (...call: ScriptCall) => Promise<unknown>
 /** Runs a script without a promise: each request of a process would have to wait for one more. */
 export type SendScript = (listener: ReplyListener, ...call: ScriptCall) => void
-
-/** A caller of the server, as it sends scripts. */
-interface ScriptSender {
-  send(run: Transport['run'], listener: ReplyListener, ...call: ScriptCall): void
-}
 
 export interface Deployment {
   /** The client's own prefix, which stands before every key. */
@@ -76,26 +80,24 @@ export interface Deployment {
  */
 export function oneServer(
   transport: Transport,
-  requestTimeoutMs: number,
-  replicas: ReplicaSettings,
-  clock: Clock,
+  { requestTimeoutMs, replicas, clock, declareKeys }: OneServerSettings,
 ): Deployment {
   const replicated = new ReplicatedCalls(transport, replicas, requestTimeoutMs)
   const caller = new ResilientCaller(transport, requestTimeoutMs, {
     clock,
     onLost: () => void (deployment.breaks += 1),
   })
-  const scripts: ScriptSender = caller
+  const scripts = new DeclaringSender(caller, transport.run, declareKeys)
   const deployment: Deployment = {
     breaks: 0,
     hasWritten: false,
     keyPrefix: transport.keyPrefix,
     oneLockACall: false,
     publish: 'PUBLISH',
-    run: (...call) => caller.call(transport.run, ...call),
-    send: scripts.send.bind(caller, transport.run),
-    sendReplicated: (listener, ...call) =>
-      caller.send((by) => replicated.run(by, ...call), listener),
+    run: (...call) => scripts.run(...call),
+    send: scripts.send.bind(scripts),
+    sendReplicated: (listener, script, keys, args) =>
+      caller.send((by) => replicated.run(by, script, scripts.keysOf(keys), args), listener),
     findKeys: (pattern) =>
       scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
     subscriptions: (prefix, clientId, listener) =>
@@ -107,7 +109,8 @@ export function oneServer(
       return readOnlyError(error, deployment.hasWritten)
     },
     whenReady: (ready) => transport.watchState({ ready, lost: () => undefined }),
-    sendLate: (...call) => void transport.run('source', ...call).catch(() => undefined),
+    sendLate: (script, keys, args) =>
+      void transport.run('source', script, scripts.keysOf(keys), args).catch(() => undefined),
     written: () => transport.written?.(),
     close() {
       caller.close()

@@ -28,6 +28,8 @@ export interface DeploymentSettings {
   readonly requestTimeoutMs: number
   readonly replicas: ReplicaSettings
   readonly clock: Clock
+  /** Whether each script call declares the helper keys of its locks. */
+  readonly declareKeys: boolean
   /** Whether the clock is one of a simulation. */
   readonly isSimulated: boolean
 }
@@ -41,7 +43,7 @@ export function deploymentOf(client: RedisClient, settings: DeploymentSettings):
   const members = clusterTransportOf(client)
   if (!members) {
     const transport = new MovableTransport(transportOf(client), reconnectOf(client), clock)
-    return oneServer(transport, requestTimeoutMs, replicas, clock)
+    return oneServer(transport, settings)
   }
   if (settings.isSimulated)
     throw usage('clock is for simulations of a single server, not for a Cluster.')
