@@ -47,7 +47,7 @@ const ALONE: readonly Edit[] = [
   ])
 
 /** In the scripts that let a claim in. */
-function script(find: string, replace: string, times = 5): Edit {
+function script(find: string, replace: string, times = 2): Edit {
   return { file: 'stores/redis/rule/scripts.generated.js', find, replace, times }
 }
 
@@ -95,7 +95,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
       script(
         'if holder and not holder[9] then\\nholder[2] = owner',
         'holder = holder or state[13] if holder and not holder[9] then\\nholder[2] = owner',
-        4,
+        1,
       ),
     ],
     store: 'redis',

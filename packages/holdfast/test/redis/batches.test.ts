@@ -62,7 +62,7 @@ test('a full batch leaves at once, and the rest at the end of the tick', () => {
   expect(calls.slice(1)).toEqual(['a k32'])
 })
 
-/** What leaves in one tick: the name of the script, and how many keys and arguments. */
+/** What leaves in one tick: the script, the form of its arguments, how many keys and arguments. */
 function callsOf(...requests: readonly (readonly [Verb, lock: string, weight?: number])[]) {
   const calls: string[] = []
   const encoder = new TermsEncoder()
@@ -74,7 +74,7 @@ function callsOf(...requests: readonly (readonly [Verb, lock: string, weight?: n
     atTickEnd: (end) => void work.push(end),
     send: (_listener, script, keys, args) => {
       const [name] = Object.entries(scripts).find(([, value]) => value === script) ?? []
-      calls.push(`${name} ${keys.length} ${args.length}`)
+      calls.push(`${name} ${args[1]} ${keys.length} ${args.length}`)
     },
   })
   const { owner } = makeClaim('any')
@@ -93,43 +93,43 @@ function callsOf(...requests: readonly (readonly [Verb, lock: string, weight?: n
 }
 
 test.each([
-  [[['a', 'one']], 'attempts 1 5'],
+  [[['a', 'one']], 'applyBatch 30000 1 5'],
   [
     [
       ['a', 'one'],
       ['a', 'two'],
     ],
-    'attempts 2 6',
+    'applyBatch 30000 2 6',
   ],
-  [[['w', 'one']], 'releases 1 3'],
+  [[['w', 'one']], 'applyBatch w 1 4'],
   [
     [
       ['w', 'one'],
       ['w', 'two'],
     ],
-    'releases 2 4',
+    'applyBatch w 2 5',
   ],
   [
     [
       ['a', 'one'],
       ['w', 'two'],
     ],
-    'releasesThenAttempts 2 8',
+    'applyBatch m 2 9',
   ],
   [
     [
       ['a', 'one'],
       ['a', 'two', 1],
     ],
-    'applyBatch 2 4',
+    'applyBatch j 2 5',
   ],
-  [[['a', 'one', 1]], 'applyBatch 1 3'],
+  [[['a', 'one', 1]], 'applyBatch j 1 4'],
   [
     [
       ['r', 'one'],
       ['w', 'two'],
     ],
-    'applyBatch 2 4',
+    'applyBatch j 2 5',
   ],
 ] as const)('requests %j leave as %s', (requests, call) => {
   expect(callsOf(...requests)).toEqual([call])

@@ -10,7 +10,7 @@ import { lockOf } from './peer.js'
 
 type BatchRequest = readonly [verb: keyof typeof VERBS, id: string, terms: string]
 
-/** Answers the scripts that take requests of a tick: one line for each. */
+/** Answers the requests of a tick: one line for each. */
 export function applyBatch(
   space: Keyspace,
   keys: readonly string[],
@@ -31,27 +31,25 @@ export function applyBatch(
   return lines.join('\n')
 }
 
-/** Which script the client calls shows in the place of the terms, which alone begin with `[`. */
+/** The requests of `apply-batch.lua`, in each of its forms. */
 function requestsOf(words: readonly string[]): BatchRequest[] {
-  const at = words.findIndex((word) => word.startsWith('['))
-  if (at === 0) return anyRequests(words)
-  const [first = '', second = ''] = words
-  if (at < 0) return releasesOf(first, words.slice(1))
-  const attempted = (ids: readonly string[]): BatchRequest[] =>
-    ids.map((id) => ['a', id, words[at] ?? ''])
-  const ids = words.slice(at + 1)
-  // The attempts alone have two words before their terms, and with releases four.
-  if (at === 2) return attempted(ids)
-  const released = Number(first)
-  return [...releasesOf(second, ids.slice(0, released)), ...attempted(ids.slice(released))]
+  const [form, first = '', second = '', ...rest] = words
+  if (form === 'j') return anyRequests(first, words.slice(2))
+  if (form === 'w') return releasesOf(first, words.slice(2))
+  if (form !== 'm') return attemptsOf(words)
+  const ids = rest.splice(3, Number(first))
+  return [...releasesOf(second, ids), ...attemptsOf(rest)]
+}
+
+function attemptsOf([, , terms = '', ...ids]: readonly string[]): BatchRequest[] {
+  return ids.map((id) => ['a', id, terms])
 }
 
 function releasesOf(ttlMs: string, ids: readonly string[]): BatchRequest[] {
   return ids.map((id) => ['w', id, `[${ttlMs},0]`])
 }
 
-/** The requests of `apply-batch.lua`. */
-function anyRequests([list = '', ...terms]: readonly string[]): BatchRequest[] {
+function anyRequests(list: string, terms: readonly string[]): BatchRequest[] {
   const words = JSON.parse(list) as (string | number)[]
   const items: BatchRequest[] = []
   for (let at = 0; at < words.length; at += 3) {

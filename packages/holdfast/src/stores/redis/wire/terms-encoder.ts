@@ -9,7 +9,7 @@ import type { SealedRenewal } from './redlock-seal.js'
 export interface EncodedTerms {
   /** All of it, as JSON. */
   readonly text: string
-  /** What `attempts.lua` or `releases.lua` need of it; nothing where they cannot take that. */
+  /** What the short forms of `apply-batch.lua` need of it; nothing where they cannot take that. */
   readonly fastArgs: readonly string[] | undefined
 }
 

@@ -1,7 +1,9 @@
--- The ways of an attempt or a withdrawal that found its lock neither idle nor held alone.
+-- The ways of an attempt or a withdrawal that found its lock neither idle nor held alone, and those
+-- of all other requests.
 --
--- Input   terms, ttl_ms and tokens of an attempt, or withdrawn_ms, as the scripts have them
--- Output  run_other(verb, key, head, id)  the line of the answer
+-- Input   terms, ttl_ms and tokens of an attempt, or withdrawn_ms, as apply-batch.lua has them
+-- Output  run_other(verb, key, head, id, any_terms)  the line of the answer; any_terms are those of
+--         another request, as JSON
 -- @include parts/shorthands.lua
 -- @include fast-paths/queue-up.lua
 -- @include fast-paths/release-to-next.lua
@@ -15,13 +17,14 @@ local function queued_state(head)
 end
 
 local run_verb
-local function run_other(verb, key, head, id)
-  local state = queued_state(head)
+local function run_other(verb, key, head, id, any_terms)
+  local state = not any_terms and queued_state(head)
   local line = state and (verb == 'a' and queue_up or release_to_next)(key, id, state)
   if line then return line end
   run_verb = run_verb or (function()
     -- @include parts/general-path.lua
     return run_verb
   end)()
-  return run_verb(verb, key, head, id, verb == 'a' and terms or '[' .. withdrawn_ms .. ',0]')
+  any_terms = any_terms or (verb == 'a' and terms or '[' .. withdrawn_ms .. ',0]')
+  return run_verb(verb, key, head, id, any_terms)
 end
