@@ -1,6 +1,6 @@
 /** A store as a subject of the conformance suite, by its descriptor. */
 import { join } from 'node:path'
-import { conformanceSuite, type Subject } from '@holdfast/conformance'
+import { conformanceSuite, type Skip, type Subject } from '@holdfast/conformance'
 import { storeOf } from '@holdfast/stores'
 import { closing } from '@holdfast/stores/closing'
 import type {
@@ -19,6 +19,8 @@ interface SuiteOptions {
   readonly library?: string
   /** How many servers there are. */
   readonly members?: number
+  /** What is left out beside what the store leaves out, and why. */
+  readonly skip?: readonly Skip[]
 }
 
 /** Runs the suite over the store, killed processes included. */
@@ -30,7 +32,7 @@ export async function suiteOver(name: string, options?: SuiteOptions): Promise<v
 /** Starts the service of the store, and ends it after all tests of the file. */
 export async function subjectOver(
   name: string,
-  { library, members }: SuiteOptions = {},
+  { library, members, skip = [] }: SuiteOptions = {},
 ): Promise<{ readonly subject: Subject; readonly running: RunningService }> {
   const { service, suite, torture } = storeOf(name)
   const servers = members ?? suite.members
@@ -65,7 +67,7 @@ export async function subjectOver(
     killRounds: killsOf(torture.servers, suite.kills),
     races: raceCount(),
     atomicVerbs: suite.atomicVerbs ?? true,
-    skip: suite.skip ?? [],
+    skip: [...(suite.skip ?? []), ...skip],
   }
   return { subject, running }
 }

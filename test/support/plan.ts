@@ -64,6 +64,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
   {
     reason: 'a second client library or topology of a store, where the suite runs over one',
     files: [
+      'test/conformance/redis-http.test.ts',
       'test/conformance/redis-ioredis5.test.ts',
       'test/conformance/redis-redis6.test.ts',
       'test/conformance/redis-sentinel-ioredis5.test.ts',

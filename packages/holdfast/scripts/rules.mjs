@@ -19,7 +19,7 @@ import { join } from 'node:path'
 const stores = join(import.meta.dirname, '../src/stores')
 /** The files of each store that are no part of another one. */
 const SCRIPTS = {
-  redis: ['apply-batch.lua', 'admin.lua', 'fence-check.lua'],
+  redis: ['apply-batch.lua', 'admin.lua', 'fence-check.lua', 'probe.lua'],
   postgres: ['schema.sql'],
   mysql: ['tables.sql', 'routines.sql'],
 }

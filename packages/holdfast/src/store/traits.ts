@@ -28,8 +28,13 @@ export interface Traits {
    * false.
    */
   readonly ordered?: boolean
-  /** The pause between two attempts without a queue or a wake-up: [shortest, longest]. */
+  /**
+   * The pause between two attempts without a queue or a wake-up: [shortest, longest]. Waiters in a
+   * queue that nothing wakes pause no longer than a heartbeat.
+   */
   readonly pollRangeMs: readonly [number, number]
+  /** The longest time between two signs of life of a waiter, in milliseconds. Default 1 000. */
+  readonly heartbeatMs?: number
   /** The TTLs that the store grants unchanged, in milliseconds: [shortest, longest]. */
   readonly ttlRangeMs: readonly [number, number]
 }

@@ -12,6 +12,7 @@ import { openPostgresPool, POSTGRES_CLIENTS } from './postgres.js'
 import { REDIS_CLIENTS } from './redis-library.js'
 import { REDIS_SCHEMES } from './redis-url.js'
 import { openRedis } from './redis.js'
+import { openRedisOverHttp } from './redis-http.js'
 import { zookeeperOptions } from './zookeeper.js'
 
 /** One kind of store. */
@@ -27,6 +28,7 @@ export interface StoreKind {
 export const STORE_KINDS = [
   { name: 'embedded', schemes: ['embedded'], clients: [], open: openEmbedded },
   { name: 'redis', schemes: REDIS_SCHEMES, clients: REDIS_CLIENTS, open: openRedis },
+  { name: 'redis-http', schemes: ['https', 'http'], clients: [], open: openRedisOverHttp },
   {
     name: 'postgres',
     schemes: ['postgres', 'postgresql'],

@@ -4,6 +4,9 @@ import type { OpenOptions, OpenStore, RunningService } from '../descriptor.js'
 import { ofMembers } from '../service.js'
 import type { Library } from './clients.js'
 
+/** Instead of a client library: requests to a bridge in the same process. */
+export const OVER_HTTP = 'http'
+
 /** Servers that write each change to a log before they answer, and know nothing of each other. */
 export function startServers(count: number): Promise<RedisServer[]> {
   return Promise.all(Array.from({ length: count }, () => startRedis({ appendOnly: true })))
@@ -23,6 +26,12 @@ export async function openRedis(
   { library, load }: OpenOptions,
 ): Promise<OpenStore> {
   const { redisStore } = await load<typeof import('holdfast/redis')>('redis')
+  if (library === OVER_HTTP) {
+    const { startRestBridge } = await import('@holdfast/servers/redis-rest')
+    const bridge = await startRestBridge(where)
+    const { url, token } = bridge
+    return { store: redisStore({ url, token }), end: () => bridge.stop() }
+  }
   const { client, ...rest } = await openClientOf(library as Library, where)
   return { store: redisStore({ client }), ...rest }
 }

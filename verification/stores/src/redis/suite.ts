@@ -5,6 +5,7 @@ import type { Store } from 'holdfast/store'
 import { closing } from '../closing.js'
 import type { OpenOptions, ReusedClients, SuiteTerms } from '../descriptor.js'
 import type { Library } from './clients.js'
+import { OVER_HTTP } from './service.js'
 
 /** Two other cases check the tombstones that the store keeps. */
 export const REMEMBERS_FEW: Skip = {
@@ -21,6 +22,7 @@ export function reusedClients(made = 0): NonNullable<SuiteTerms['reuse']> {
   return async ([where = ''], { library, load }: OpenOptions) => {
     const { openAny } = await import('@holdfast/servers/redis-clients')
     const { redisStore } = await load<typeof import('holdfast/redis')>('redis')
+    if (library === OVER_HTTP) return overHttp(redisStore, where)
     const clients = new Clients(() => openAny(library as Library, where))
     const taken = await Promise.all(Array.from({ length: made }, () => clients.take()))
     for (const client of taken) clients.giveBack(client)
@@ -30,6 +32,21 @@ export function reusedClients(made = 0): NonNullable<SuiteTerms['reuse']> {
         return closing(redisStore({ client: opened.client }), () => clients.giveBack(opened))
       },
     })
+  }
+}
+
+/** All stores of a process share one bridge. */
+async function overHttp(
+  redisStore: typeof import('holdfast/redis').redisStore,
+  where: string,
+): Promise<ReusedClients> {
+  const { startRestBridge } = await import('@holdfast/servers/redis-rest')
+  const bridge = await startRestBridge(where)
+  const { url, token } = bridge
+  return {
+    open: async () => redisStore({ url, token }),
+    forgetIdle: () => undefined,
+    endAll: () => void bridge.stop(),
   }
 }
 

@@ -41,6 +41,8 @@ async function examineStore(location: StoreLocation, open: OpenStore): Promise<F
 const CHECKS: Readonly<Record<StoreKindName, (location: StoreLocation) => Promise<Finding[]>>> = {
   embedded: ({ url }) => checkEmbedded(url),
   redis: checkRedis,
+  // Its own probe comes with the first lock.
+  'redis-http': async () => [],
   postgres: checkPostgres,
   mysql: checkMysql,
   etcd: ({ url }) => checkEtcd(url),

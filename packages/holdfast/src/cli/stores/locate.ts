@@ -82,7 +82,7 @@ function location([url, source]: Place, modules: string | undefined): StoreLocat
 
 /** Options of URLs that name files, those of the client libraries included. */
 const FILE_OPTIONS = new Set([
-  ...['passwordFile', 'sentinelPasswordFile', 'ca', 'cert', 'key'],
+  ...['passwordFile', 'sentinelPasswordFile', 'tokenFile', 'ca', 'cert', 'key'],
   ...['sslcert', 'sslkey', 'sslrootcert'],
 ])
 

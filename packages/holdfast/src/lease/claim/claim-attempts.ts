@@ -54,6 +54,8 @@ export abstract class ClaimAttempts implements Retryable, AwaitedClaim {
   /** Answers to attempts that left before may be about a grant that is over. */
   declare protected trustedFromMs: number | undefined
   declare private behind: Promise<unknown> | undefined
+  /** How often the claim was answered that it waits, where nothing wakes it. */
+  declare protected pollsInQueue: number
   /** Made when the claim has to wait. */
   declare protected wakeUps: ClaimWakeUps | undefined
 
@@ -73,6 +75,7 @@ export abstract class ClaimAttempts implements Retryable, AwaitedClaim {
     this.state = sent ? { name: 'attempted', first: sent, polls: 0, isResent: false } : UNSENT
     this.behind = behind
     this.isAnswered = false
+    this.pollsInQueue = 0
     this.log = this.wakeUps = this.queueNumber = this.trustedFromMs = undefined
   }
 

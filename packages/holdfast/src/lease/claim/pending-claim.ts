@@ -138,9 +138,21 @@ export class PendingClaim extends ClaimAttempts {
     this.state = afterWaiting(this.state, sent, nowMs, runtime.clockOffsetMs(nowMs))
     // A heartbeat that comes before that asks anyway: the timer would nearly always be cancelled.
     const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.claim.heartbeatMs
-    this.attemptAfter(isNear ? holderRemainingMs : undefined)
+    const pollMs = runtime.store.traits.wakeUp === 'poll' ? this.pollInQueueMs() : Infinity
+    const afterMs = Math.min(isNear ? holderRemainingMs : Infinity, pollMs)
+    this.attemptAfter(afterMs === Infinity ? undefined : afterMs)
     this.wakeUps?.join()
     this.listener.waiting?.()
+  }
+
+  /** Returns the pause of a waiter that nothing wakes. The pauses grow, up to a heartbeat. */
+  private pollInQueueMs(): number {
+    const { runtime } = this.services
+    const [shortestMs, longestMs] = runtime.store.traits.pollRangeMs
+    const limitMs = Math.min(longestMs, this.claim.heartbeatMs)
+    const pauseMs = Math.min(limitMs, shortestMs * 1.5 ** this.pollsInQueue)
+    this.pollsInQueue += 1
+    return runtime.jitter(0.75, 1) * pauseMs
   }
 
   /** The lock is busy, and the store keeps no queue: attempts again ever more slowly. */

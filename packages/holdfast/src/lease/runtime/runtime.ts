@@ -35,7 +35,7 @@ export interface RuntimeOptions {
   readonly deadlockCheckMs: number
 }
 
-/** A heartbeat is at most one second, and at most a third of the TTL. */
+/** A heartbeat is at most this, where the store names no other limit, and a third of the TTL. */
 const LONGEST_HEARTBEAT_MS = 1000
 /** Readings of an unchanged distance between the clocks differ by less: one has no fractions. */
 const SAME_OFFSET_MS = 1
@@ -63,9 +63,11 @@ export class Runtime {
   /** The distance between the clocks when it was last measured with care. */
   #measuredMs: number
   readonly #lookups: HolderLookups
+  readonly #longestHeartbeatMs: number
 
   constructor(store: Store, { clock, random, label, deadlockCheckMs }: RuntimeOptions) {
     this.store = store
+    this.#longestHeartbeatMs = store.traits.heartbeatMs ?? LONGEST_HEARTBEAT_MS
     this.clock = clock
     this.random = random
     this.owner = {
@@ -121,7 +123,7 @@ export class Runtime {
       capacity: template.capacity,
       weight: template.weight,
       ttlMs: template.ttlMs,
-      heartbeatMs: Math.min(LONGEST_HEARTBEAT_MS, template.ttlMs / 3),
+      heartbeatMs: Math.min(this.#longestHeartbeatMs, template.ttlMs / 3),
       owner: localWaiters === 0 ? this.owner : { ...this.owner, localWaiters },
     }
   }

@@ -65,6 +65,7 @@ const ADVICE = new Map<string, Advice>([
     ),
   ],
   ['NOREPLICAS', unavailable('The server refuses writes since too few replicas follow it.')],
+  ['UNSUITED', config('Use a server that has it: Redis, Valkey, or another store.')],
   ['LOADING', unavailable('The server is still loading its data.')],
   ['MOVED', config('The server is a member of a Cluster: give the store a client of the Cluster.')],
   [

@@ -4,13 +4,13 @@
  *
  * The client is the caller's: ioredis or node-redis, connected as it likes. The store never closes
  * it. It opens connections of its own with the settings of that client: one for messages,
- * and in a Cluster one to each primary.
+ * and in a Cluster one to each primary. A server over HTTP needs no client.
  */
 import type { Store } from '../../store/contract.js'
 import { checkKeys } from '../../options/known-keys.js'
 import { STORE_NAME } from './errors.js'
-import { REDIS_KEYS, type RedisStoreOptions } from './options.js'
-import { RedisStore } from './store.js'
+import { accessOf, REDIS_KEYS, type RedisStoreOptions } from './options.js'
+import { RedisStore, restTraits } from './store.js'
 import { requestsOf } from './verbs/requests.js'
 
 export type {
@@ -21,6 +21,7 @@ export type {
   NodeRedisSentinel,
   RedisClient,
 } from './connection/clients.js'
+export type { RestFetch, UpstashClient } from './connection/transports/rest/settings.js'
 export type { RedisStoreOptions } from './options.js'
 
 /**
@@ -29,5 +30,7 @@ export type { RedisStoreOptions } from './options.js'
  */
 export function redisStore(options: RedisStoreOptions): Store {
   checkKeys('redisStore', options, REDIS_KEYS, { store: STORE_NAME })
-  return new RedisStore(requestsOf(options))
+  const access = accessOf(options)
+  const traits = 'rest' in access ? restTraits(access.rest.subscribe) : undefined
+  return new RedisStore(requestsOf(options, access), traits)
 }

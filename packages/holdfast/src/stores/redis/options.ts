@@ -4,8 +4,15 @@ import { LockUsageError } from '../../errors.js'
 import type { KnownKeys } from '../../options/known-keys.js'
 import { checkWhole } from '../../options/whole-number.js'
 import type { RedisClient } from './connection/clients.js'
-import type { DeploymentSettings } from './connection/open.js'
+import type { Access, DeploymentSettings } from './connection/open.js'
 import type { ReplicaSettings } from './connection/replicas.js'
+import {
+  isUpstash,
+  restSettings,
+  settingsOfClient,
+  type RestFetch,
+  type UpstashClient,
+} from './connection/transports/rest/settings.js'
 import { STORE_NAME } from './errors.js'
 import { isPrefix, LONGEST_PREFIX } from './keys.js'
 
@@ -13,9 +20,25 @@ import { isPrefix, LONGEST_PREFIX } from './keys.js'
 export interface RedisStoreOptions {
   /**
    * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or
-   * `createCluster` of node-redis 6 made, on which `connect()` was called.
+   * `createCluster` of node-redis 6 made, on which `connect()` was called. A `Redis` of
+   * `@upstash/redis` gives its endpoint and token only.
    */
-  readonly client: RedisClient
+  readonly client?: RedisClient | UpstashClient | undefined
+  /**
+   * The endpoint of a Redis over HTTP, as Upstash has it, instead of a client. Default:
+   * `UPSTASH_REDIS_REST_URL`.
+   */
+  readonly url?: string | undefined
+  /** The token of the endpoint. Default: `UPSTASH_REDIS_REST_TOKEN`, for the endpoint beside it. */
+  readonly token?: string | undefined
+  /** Makes the requests to the endpoint. Default: the `fetch` of the platform. */
+  readonly fetch?: RestFetch | undefined
+  /**
+   * Whether waiters of an endpoint keep a stream of messages open. Without it they ask again and
+   * again. Default: true, except on Cloudflare Workers, AWS Lambda, Vercel, Netlify and Azure
+   * Functions.
+   */
+  readonly subscribe?: boolean | undefined
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string | undefined
   /**
@@ -48,6 +71,10 @@ export interface RedisStoreOptions {
 
 export const REDIS_KEYS: KnownKeys<RedisStoreOptions> = {
   client: 1,
+  url: 1,
+  token: 1,
+  fetch: 1,
+  subscribe: 1,
   prefix: 1,
   requestTimeoutMs: 1,
   minReplicas: 1,
@@ -61,9 +88,24 @@ const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
 export interface RedisSettings extends DeploymentSettings {
-  /** Stands before every key and channel. */
-  readonly prefix: string
   readonly random: Random
+}
+
+/**
+ * Returns what the options reach the server through.
+ * @throws LockUsageError when they name nothing, or two things
+ */
+export function accessOf(options: RedisStoreOptions): Access {
+  const { client, minReplicas = 0, url, token, fetch: ownFetch, subscribe } = options
+  const isRest = [url, token].some((option) => option !== undefined)
+  if (client !== undefined && isRest) throw usage('pass a client, or url and token, not both.')
+  if (client !== undefined && !isUpstash(client)) {
+    if (ownFetch === undefined && subscribe === undefined) return { client }
+    throw usage('fetch and subscribe are for url and token, not for a client.')
+  }
+  if (minReplicas > 0) throw usage('minReplicas needs a client: no replica is asked over HTTP.')
+  const place = client === undefined ? { url, token } : settingsOfClient(client)
+  return { rest: restSettings({ ...place, fetch: ownFetch, subscribe }) }
 }
 
 /**

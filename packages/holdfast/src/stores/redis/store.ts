@@ -49,13 +49,28 @@ const TRAITS: Traits = {
   ttlRangeMs: [1, LONGEST_TTL_MS],
 }
 
+/** Each request over HTTP is billed. So waiters that hear of their grant seldom ask again. */
+const SUBSCRIBED_HEARTBEAT_MS = 7000
+const POLLING_HEARTBEAT_MS = 2000
+
+/** @param subscribes whether waiters hear of their grants */
+export function restTraits(subscribes: boolean): Traits {
+  // Requests overtake each other.
+  const traits = { ...TRAITS, ordered: false, pollRangeMs: [100, POLLING_HEARTBEAT_MS] as const }
+  if (!subscribes) return { ...traits, wakeUp: 'poll', heartbeatMs: POLLING_HEARTBEAT_MS }
+  return { ...traits, heartbeatMs: SUBSCRIBED_HEARTBEAT_MS }
+}
+
+const NO_WATCH: Watch = { ready: undefined, close: () => undefined }
+
 export class RedisStore implements Store {
   readonly name = STORE_NAME
-  readonly traits = TRAITS
+  readonly traits: Traits
   protected readonly requests: RedisRequests
 
-  constructor(requests: RedisRequests) {
+  constructor(requests: RedisRequests, traits = TRAITS) {
     this.requests = requests
+    this.traits = traits
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
@@ -146,6 +161,7 @@ export class RedisStore implements Store {
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {
+    if (this.traits.wakeUp === 'poll') return NO_WATCH
     // A grant that was pushed is no more than a hint where replicas have to confirm it: the attempt
     // that follows does.
     return this.requests.inbox.watch(claim, this.requests.replicated ? () => wake() : wake)

@@ -8,6 +8,7 @@ import { keyOf, withHelpers } from '../keys.js'
 import { DeclaringSender } from './declared-keys.js'
 import { ResilientCaller, type ReplyListener } from './resilient-caller.js'
 import { WakeUpChannel } from './wake-up-channel.js'
+import { LingeringChannel } from './lingering-channel.js'
 import { WakeUpChannels } from './cluster/wake-up-channels.js'
 import { Refusal, type Send } from './cluster/member.js'
 import { Router } from './cluster/router.js'
@@ -100,8 +101,12 @@ export function oneServer(
       caller.send((by) => replicated.run(by, script, scripts.keysOf(keys), args), listener),
     findKeys: (pattern) =>
       scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
-    subscriptions: (prefix, clientId, listener) =>
-      new WakeUpChannel(transport, transport.keyPrefix + prefix, clientId, listener),
+    subscriptions(prefix, clientId, listener) {
+      const channel = [transport, transport.keyPrefix + prefix, clientId, listener] as const
+      const { lingerMs } = transport
+      if (lingerMs === undefined) return new WakeUpChannel(...channel)
+      return new LingeringChannel(channel, lingerMs, clock)
+    },
     readOnly(error) {
       // Also before the first write: this process may have started while the endpoint moved.
       transport.leave?.()

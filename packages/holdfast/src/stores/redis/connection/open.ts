@@ -15,6 +15,8 @@ import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from '../errors.js'
 import type { ReplicaSettings } from './replicas.js'
 import { ioRedisTransport } from './transports/ioredis/ioredis.js'
+import { RestTransport } from './transports/rest/rest.js'
+import type { RestSettings } from './transports/rest/settings.js'
 import { MovableTransport } from './transports/movable.js'
 import { reconnectOf } from './transports/owned-client.js'
 import { ioRedisClusterTransport } from './transports/ioredis/ioredis-cluster.js'
@@ -23,7 +25,12 @@ import { nodeRedisClusterTransport } from './transports/node-redis/node-redis-cl
 import { nodeRedisSentinelTransport } from './transports/node-redis/node-redis-sentinel.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 
+/** What a store is reached through: a client of the caller's, or requests of its own. */
+export type Access = { readonly client: RedisClient } | { readonly rest: RestSettings }
+
 export interface DeploymentSettings {
+  /** Stands before every key and channel. */
+  readonly prefix: string
   /** How long an answer may take, in milliseconds. */
   readonly requestTimeoutMs: number
   readonly replicas: ReplicaSettings
@@ -35,10 +42,15 @@ export interface DeploymentSettings {
 }
 
 /**
- * Returns what a client leads to.
+ * Returns what a client or an endpoint leads to.
  * @throws LockUsageError for a client that is none that is known
  */
-export function deploymentOf(client: RedisClient, settings: DeploymentSettings): Deployment {
+export function deploymentOf(access: Access, settings: DeploymentSettings): Deployment {
+  if ('rest' in access) {
+    const transport = new RestTransport({ ...access.rest, ...settings })
+    return oneServer(transport, { ...settings, declareKeys: true })
+  }
+  const { client } = access
   const { requestTimeoutMs, replicas, clock } = settings
   const members = clusterTransportOf(client)
   if (!members) {

@@ -24,7 +24,7 @@ import type { AdoptedByAnother, SealedRenewal } from '../wire/redlock-seal.js'
 import { PendingRenewal, RenewalRound } from './renewal-round.js'
 import { applyBatch } from '../rule/scripts.generated.js'
 import { TermsEncoder, type EncodedTerms } from '../wire/terms-encoder.js'
-import { settingsOf, type RedisStoreOptions } from '../options.js'
+import { accessOf, settingsOf, type RedisStoreOptions } from '../options.js'
 import { WakeUpInbox } from '../wake-ups.js'
 
 export interface RequestSettings {
@@ -40,10 +40,11 @@ export interface RequestSettings {
  * Returns the requests to the server of a client.
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
-export function requestsOf(options: RedisStoreOptions): RedisRequests {
+export function requestsOf(options: RedisStoreOptions, access = accessOf(options)): RedisRequests {
   const settings = settingsOf(options)
   const replicated = settings.replicas.minReplicas > 0
-  return new RedisRequests(deploymentOf(options.client, settings), { ...settings, replicated })
+  const deployment = deploymentOf(access, settings)
+  return new RedisRequests(deployment, { ...settings, replicated })
 }
 
 export class RedisRequests {

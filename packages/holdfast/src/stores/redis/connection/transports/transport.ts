@@ -42,6 +42,10 @@ export interface Transport {
   leave?(): void
   /** Resolves when the library has written what it was given, where it does that later. */
   written?(): Promise<void> | undefined
+  /**
+   * How long a subscription stays open without a waiter, in milliseconds. Default: until `close`.
+   */
+  readonly lingerMs?: number
   /** Closes what `leave` opened. */
   close?(): void
 }
