@@ -3,6 +3,7 @@
  * Node ends a process in which nothing else is to be done, and the promise of the call would never
  * settle. A lease that is merely held does not keep the process alive.
  */
+import { isWorker } from '../clock/platform.js'
 import { outsideContext } from './async-context.js'
 import { forOneCaller, withCallerFrames } from './caller-frames.js'
 
@@ -19,7 +20,13 @@ export function beginCall(): void {
   calls += 1
   if (calls > 1) return
   if (timer) timer.ref()
-  else timer = outsideContext(() => setInterval(() => undefined, PERIOD_MS))
+  else timer = keepAlive()
+}
+
+/** Cloudflare's runtime has no process to keep alive, and may have numbers for timers. */
+function keepAlive(): NodeJS.Timeout | undefined {
+  if (isWorker()) return undefined
+  return outsideContext(() => setInterval(() => undefined, PERIOD_MS))
 }
 
 export function endCall(): void {

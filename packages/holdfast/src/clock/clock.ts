@@ -53,12 +53,24 @@ export const systemClock: Clock = {
   wallMs: () => Date.now(),
   timer(delayMs, fire, background = false) {
     const handle = setTimeout(fire, Math.min(Math.max(0, Math.ceil(delayMs)), LONGEST_TIMER_MS))
-    if (background) handle.unref()
+    if (background) unrefTimer(handle)
     return {
       cancel: () => clearTimeout(handle),
-      hold: (needed) => void (needed ? handle.ref() : handle.unref()),
+      hold: (needed) => (needed ? refTimer(handle) : unrefTimer(handle)),
     }
   },
+}
+
+/**
+ * Lets the process end before a timer fires. Older dates of compatibility of Cloudflare's runtime
+ * have numbers for timers, and no process to keep alive.
+ */
+export function unrefTimer(handle: NodeJS.Timeout | number): void {
+  if (typeof handle === 'object') handle.unref()
+}
+
+function refTimer(handle: NodeJS.Timeout | number): void {
+  if (typeof handle === 'object') handle.ref()
 }
 
 /** @throws LockUsageError for a value that is not a clock. */

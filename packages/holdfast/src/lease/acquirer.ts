@@ -73,7 +73,7 @@ export class Acquirer {
   /** Waits for a lease. Without a promise where the store grants it in the same tick. */
   acquire(options?: AcquireOptions, trace?: AcquireTrace): HeldLease | Promise<HeldLease> {
     const { runtime } = this.#client
-    if (runtime.closed) throw runtime.lateCallError(this.#template.lock)
+    runtime.assertOpen(this.#template.lock)
     const limits = this.#limits('acquire', options, trace)
     // Before the first run of the process no context holds a lock.
     if (hasContexts) refuseSelfDeadlock(this.#client, this.#template)

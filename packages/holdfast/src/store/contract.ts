@@ -290,6 +290,11 @@ export interface Store {
   /** Present where the store is in a database that has transactions. */
   readonly transactionGuard?: TransactionGuard
   /**
+   * Throws where this caller may not use the store, as in another request of Cloudflare's runtime.
+   * Called before anything is begun for the caller.
+   */
+  readonly assertUsable?: (lock: string) => void
+  /**
    * Takes the lock, joins its queue, or keeps the claim in the queue. Repeated with the same id, it
    * returns the same lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) while
    * holders or waiters use another kind or capacity. A mutex and a readers-writer lock are one kind

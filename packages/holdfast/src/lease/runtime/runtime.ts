@@ -64,9 +64,11 @@ export class Runtime {
   #measuredMs: number
   readonly #lookups: HolderLookups
   readonly #longestHeartbeatMs: number
+  readonly #assertUsable: Store['assertUsable']
 
   constructor(store: Store, { clock, random, label, deadlockCheckMs }: RuntimeOptions) {
     this.store = store
+    this.#assertUsable = store.assertUsable
     this.#longestHeartbeatMs = store.traits.heartbeatMs ?? LONGEST_HEARTBEAT_MS
     this.clock = clock
     this.random = random
@@ -84,9 +86,13 @@ export class Runtime {
     this.deadlocks = new DeadlockDetector(this, deadlockCheckMs)
   }
 
-  /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
+  /**
+   * @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed, or may not be used by this
+   * caller.
+   */
   assertOpen(lock: string): void {
     if (this.closed) throw this.lateCallError(lock)
+    this.#assertUsable?.(lock)
   }
 
   /** Returns the error for a call after the client was closed. */

@@ -8,6 +8,7 @@
  */
 import type { Store } from '../../store/contract.js'
 import { checkKeys } from '../../options/known-keys.js'
+import { oneRequestOnly } from './connection/transports/rest/one-request.js'
 import { STORE_NAME } from './errors.js'
 import { accessOf, REDIS_KEYS, type RedisStoreOptions } from './options.js'
 import { RedisStore, restTraits } from './store.js'
@@ -31,6 +32,8 @@ export type { RedisStoreOptions } from './options.js'
 export function redisStore(options: RedisStoreOptions): Store {
   checkKeys('redisStore', options, REDIS_KEYS, { store: STORE_NAME })
   const access = accessOf(options)
-  const traits = 'rest' in access ? restTraits(access.rest.subscribe) : undefined
-  return new RedisStore(requestsOf(options, access), traits)
+  if (!('rest' in access)) return new RedisStore(requestsOf(options, access))
+  const store = new RedisStore(requestsOf(options, access), restTraits(access.rest.subscribe))
+  const assertUsable = oneRequestOnly()
+  return assertUsable ? Object.assign(store, { assertUsable }) : store
 }

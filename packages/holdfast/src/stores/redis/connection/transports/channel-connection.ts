@@ -2,6 +2,7 @@
  * Keeps a subscription: whenever its connection ends, another one is made with the settings that
  * the caller's client has then. Waiters have their heartbeats meanwhile.
  */
+import { unrefTimer } from '../../../../clock/clock.js'
 import { isServerError, noPubSub } from '../../errors.js'
 import type { ChannelConnection, ChannelListener } from './transport.js'
 
@@ -99,6 +100,7 @@ export class KeptSubscription implements ChannelConnection {
   #connectLater(): void {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures)
     this.#failures += 1
-    this.#retry = setTimeout(() => this.#connect(), pauseMs).unref()
+    this.#retry = setTimeout(() => this.#connect(), pauseMs)
+    unrefTimer(this.#retry)
   }
 }

@@ -100,7 +100,8 @@ function findNoCache(): { readonly cache?: string } {
 function resultOf(status: number, text: string): unknown {
   if (status === 401 || status === 403)
     throw new RestRefusal('WRONGPASS The endpoint refuses the token')
-  if (status === 429) throw new RestRefusal('ERR The endpoint refuses so many requests (HTTP 429)')
+  if (status === 429)
+    throw new RestRefusal('ERR The endpoint limits the number of requests (HTTP 429)')
   if (status === 0 || (status >= 300 && status < 400))
     throw new RestRefusal('ERR The endpoint redirects elsewhere, which is not followed')
   const answer = parsed(text)
@@ -120,7 +121,7 @@ function parsed(text: string): { error?: unknown; result?: unknown } | undefined
   }
 }
 
-/** Lock names and owners are nobody's business in a log. */
+/** A command has the names of locks and owners, which do not belong into a log. */
 function withoutCommand(text: string): string {
   return text.replace(/,? command was:.*$/s, '')
 }

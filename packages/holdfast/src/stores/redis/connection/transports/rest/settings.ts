@@ -1,4 +1,5 @@
 /** Where a Redis server is reached over HTTP, and how. */
+import { isWorker } from '../../../../../clock/platform.js'
 import { LockUsageError } from '../../../../../errors.js'
 import { STORE_NAME } from '../../../errors.js'
 
@@ -66,7 +67,7 @@ function endpointOf(text: string | undefined): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** The token of the environment belongs to the endpoint of the environment: no other one gets it. */
+/** The token of the environment belongs to its endpoint: no other one gets it. */
 function tokenFor(url: string, env: Env): string | undefined {
   const place = env[URL_VARIABLE]
   const isOther =
@@ -81,11 +82,6 @@ function originOf(url: string): string {
 
 function isShortLived(env: Env): boolean {
   return isWorker() || SHORT_LIVED.some((name) => env[name] !== undefined)
-}
-
-/** Whether this is Cloudflare's runtime, which ends a request's work with its answer. */
-export function isWorker(): boolean {
-  return typeof navigator === 'object' && navigator.userAgent === 'Cloudflare-Workers'
 }
 
 export function isUpstash(client: unknown): client is UpstashClient {
