@@ -151,6 +151,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
     ]),
   ),
   'examples/nestjs/README.md': 'test/examples/nestjs.test.ts starts two instances, and asks them',
+  'examples/observability/README.md': 'observability.test.ts starts its service and a Prometheus',
   'docs/guarantees.md': 'verification/torture/dist/page.js writes it, and --check compares it',
 }
 
