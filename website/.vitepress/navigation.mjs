@@ -32,6 +32,7 @@ const HOW_TO = {
     { text: 'Free a stuck lock', link: '/how-to/free-a-stuck-lock' },
     { text: 'Choose ttlMs and waitMs', link: '/how-to/choose-times' },
     { text: 'Do CPU-bound work', link: '/how-to/cpu-bound-work' },
+    { text: 'Lock from serverless code', link: '/how-to/serverless' },
     { text: 'Use a managed Redis', link: '/how-to/managed-redis' },
     { text: 'Give the least rights', link: '/how-to/least-rights' },
   ],

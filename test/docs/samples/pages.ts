@@ -46,6 +46,7 @@ for (let ran = false; !ran; await pause(50))
 ${RECEIVE_SIGTERM}`
 
 const TESTS = 'testing-page.test.ts compiles its files and runs its tests'
+const HANDLERS = 'serverless.test.ts of the Redis store runs its handlers'
 const FILES = 'commands.test.ts saves and runs its files'
 const USE_OBJECT_STORE = `const { tryObjectStore } = await import('./object-store.mjs')
 await tryObjectStore(fencedPut)`
@@ -97,6 +98,7 @@ export const PAGES: readonly Page[] = [
     servers: ['redis'],
   })),
   { path: 'docs/how-to/lock-a-path.md' },
+  { path: 'docs/how-to/serverless.md', untyped: true, runsElsewhere: HANDLERS },
   { path: 'docs/how-to/cpu-bound-work.md', servers: ['redis'], untyped: true },
   { path: 'docs/how-to/managed-redis.md', servers: ['redis'], untyped: true },
   { path: 'docs/how-to/lock-a-request.md', servers: ['redis'], end: REQUEST },
