@@ -18,7 +18,7 @@ function makeBatches() {
     oneLockACall: false,
     publishTo: 'PUBLISH channel',
     atTickEnd: (work) => void atTickEnd.push(work),
-    send: (_listener, _script, keys, [, first = '']) => {
+    send: (_listener, _script, keys, [, , first = '']) => {
       const verbs = [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
       calls.push(`${verbs} ${keys.map((key) => lockOf('hf', key)).join(' ')}`)
     },

@@ -8,12 +8,11 @@ export function verbsOf([command, , count, ...rest]: readonly unknown[]): string
 
 /** @param words what a script is given behind its keys; see `rule/*.lua` */
 export function verbsOfWords([, ...words]: readonly string[]): string {
-  if (/^[a-z]/.test(words[0] ?? '')) return ''
-  const at = words.findIndex((word) => word.startsWith('['))
-  const first = words[0] ?? ''
-  if (at === 0) return [...first.matchAll(/"([arwts])",\d+,/g)].map(([, verb]) => verb).join('')
-  if (at < 0) return 'w'.repeat(words.length - 1)
-  const ids = words.length - at - 1
-  const released = at === 2 ? 0 : Number(first)
-  return 'w'.repeat(released) + 'a'.repeat(ids - released)
+  const [kind = '', first = '', ...rest] = words
+  if (kind === 'j') return [...first.matchAll(/"([arwts])",\d+,/g)].map(([, verb]) => verb).join('')
+  if (kind === 'w') return 'w'.repeat(rest.length)
+  if (/^[a-z]{2}/.test(kind)) return ''
+  const attempts = words.length - words.findIndex((word) => word.startsWith('[')) - 1
+  if (kind !== 'm') return 'a'.repeat(attempts)
+  return 'w'.repeat(Number(first)) + 'a'.repeat(attempts - Number(first))
 }
