@@ -1,4 +1,5 @@
 /** Boots and clocks that are set, on a machine that the test makes up. */
+import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import {
   closing,
@@ -108,3 +109,45 @@ describe('the wall clock', () => {
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
   })
 })
+
+describe('two boots at once, as two containers of one kernel may have', () => {
+  test('the second is refused until the first has closed, and changes nothing', async () => {
+    const directory = makeDirectory()
+    const [one, other] = boots(directory)
+    const claim = makeClaim('a')
+    await take(one, claim)
+    await expect(take(other, makeClaim('a'))).rejects.toMatchObject(REFUSED)
+    await expect((async () => other.inspect({ lock: 'a' }))()).rejects.toMatchObject(REFUSED)
+    expect(await one.renew([claim])).toEqual([{ outcome: 'renewed' }])
+    await one.close()
+    await take(other, makeClaim('a'))
+  })
+
+  test('a store of the first that had no claim yet is refused once the second is at work', async () => {
+    const directory = makeDirectory()
+    const [one, other] = boots(directory)
+    // It has the file open, and no row in it.
+    await one.inspect({ lock: 'a' })
+    await take(other, makeClaim('a'))
+    await expect(take(one, makeClaim('a'))).rejects.toMatchObject(REFUSED)
+    await other.close()
+    await take(one, makeClaim('a'))
+  })
+
+  test('of two that begin at once never both get the lock', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const stores = boots(makeDirectory())
+      const taken = await Promise.allSettled(stores.map((store) => take(store, makeClaim('a'))))
+      expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      for (const store of stores) await store.close()
+    }
+  })
+})
+
+const REFUSED = { code: 'STORE_CONFIG', message: expect.stringContaining('another boot') as string }
+
+function boots(directory: string): [Store, Store] {
+  const openAt = (bootId: string): Store =>
+    closing(openOn({ directory, machine: makeMachine({ bootId }) }))
+  return [openAt('one'), openAt('other')]
+}

@@ -78,7 +78,12 @@ export class EmbeddedStore implements Store {
 
   constructor(folder: StateFolder, machine: Machine) {
     this.#folder = folder
-    this.#files = new LockFiles(folder, machine, (promotions, file) => this.#wake(promotions, file))
+    this.#files = new LockFiles(
+      folder,
+      machine,
+      (promotions, file) => this.#wake(promotions, file),
+      (id, socket) => this.#peers.mayListen(id, socket),
+    )
     this.#socket = new WakeUpSocket(folder, (text) => this.#deliver(text))
     this.#peers = new Peers((address) => void this.#deadHolders.takeOver(address))
     this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#peers, this.#interests)

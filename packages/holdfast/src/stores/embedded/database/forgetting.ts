@@ -7,6 +7,7 @@
  */
 import { single, type Database } from './engine.js'
 import type { Machine } from '../folder/machine.js'
+import { assertGone } from './other-boot.js'
 
 /** Idle locks are forgotten after this time. */
 const KEEP_IDLE_MS = 24 * 3_600_000
@@ -15,9 +16,14 @@ export const ROUND_MS = 3_600_000
 /** The number of rows in one transaction: it blocks writers for a few milliseconds. */
 const PORTION = 500
 
-/** Ends the claims of an earlier boot: none of its processes is alive. The tokens stay. */
-export function forgetEarlierBoot(db: Database, machine: Machine): void {
+/**
+ * Ends the claims of an earlier boot. The tokens stay.
+ * @param gone the processes of it that are known to be gone
+ * @throws OtherBoot when there are others.
+ */
+export function forgetEarlierBoot(db: Database, machine: Machine, gone: ReadonlySet<string>): void {
   if (!isOfEarlierBoot(db, machine)) return
+  assertGone(db, gone)
   raiseTokenFloor(db, 'busy = 1')
   db.exec('DELETE FROM locks WHERE busy = 1; DELETE FROM peers')
   writeFact(db, 'boot', machine.bootId)

@@ -1,6 +1,7 @@
 /** One database file of the folder, as one open store uses it. */
 import { existsSync } from 'node:fs'
 import type { DatabaseFile } from '../folder/state-folder.js'
+import type { MayLive } from './other-boot.js'
 import type { Layout } from './layout.js'
 import { socketOf, storedSocket, type SocketAddress } from '../folder/socket-address.js'
 import type { Machine } from '../folder/machine.js'
@@ -21,9 +22,10 @@ export class LockFile {
     layout: Layout,
     machine: Machine,
     onPromotions: (promotions: readonly Promotion[]) => void,
+    mayLive: MayLive,
   ) {
     this.#file = file
-    this.transactions = new TransactionQueue(file, layout, machine, onPromotions)
+    this.transactions = new TransactionQueue(file, layout, machine, onPromotions, mayLive)
   }
 
   /** Returns whether a process has used this file. Opening it would make it. */
@@ -47,6 +49,7 @@ export class LockFile {
   register(transaction: Transaction, { id, socket, inode, pidNamespace }: SocketAddress): number {
     const { generation } = this.transactions
     if (this.#registered === generation) return generation
+    this.transactions.assertOwnBoot(transaction.db)
     transaction.db
       .prepare(
         'INSERT OR REPLACE INTO peers (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)',

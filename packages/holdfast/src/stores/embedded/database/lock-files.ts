@@ -7,6 +7,7 @@ import * as rule from '../../../store/grant-rule.js'
 import { fileIndexOf, databaseFiles, type StateFolder } from '../folder/state-folder.js'
 import { Layout } from './layout.js'
 import type { SocketAddress } from '../folder/socket-address.js'
+import type { MayLive } from './other-boot.js'
 import { LockFile } from './lock-file.js'
 import type { Machine } from '../folder/machine.js'
 import type { OpenedDatabase } from './schema.js'
@@ -19,11 +20,16 @@ export class LockFiles {
     folder: StateFolder,
     machine: Machine,
     onPromotions: (promotions: readonly Promotion[], file: LockFile) => void,
+    mayLive: MayLive,
   ) {
     const layout = new Layout(folder, machine)
     this.all = databaseFiles(folder).map((databaseFile) => {
-      const file: LockFile = new LockFile(databaseFile, layout, machine, (promotions) =>
-        onPromotions(promotions, file),
+      const file: LockFile = new LockFile(
+        databaseFile,
+        layout,
+        machine,
+        (promotions) => onPromotions(promotions, file),
+        mayLive,
       )
       return file
     })

@@ -14,6 +14,7 @@ import type { DatabaseFile, StateFolder } from '../folder/state-folder.js'
 import { shownIn } from '../folder/unusable.js'
 import { findEngine, single, type Database, type Engine } from './engine.js'
 import { explain, isBusy } from './errors.js'
+import { OtherBoot } from './other-boot.js'
 import {
   forgetEarlierBoot,
   forgetSomeIdle,
@@ -47,18 +48,24 @@ export interface OpenedDatabase {
 
 /**
  * Opens the database, and makes it where there is none.
+ * @param gone the processes of an earlier boot that are known to be gone
+ * @throws OtherBoot when the file has rows of others of another boot.
  * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing
  * is changed then.
  * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
  */
-export function openDatabase(file: DatabaseFile, machine: Machine): OpenedDatabase {
+export function openDatabase(
+  file: DatabaseFile,
+  machine: Machine,
+  gone: ReadonlySet<string>,
+): OpenedDatabase {
   return openFile(file.database, file, machine, (db, header) => {
     const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
     const journal = chooseJournal(db, header, sqliteVersion, file)
     if (file.shared) db.exec('PRAGMA locking_mode = NORMAL')
     // Looks before it writes: a process that stopped while it writes to this file does not keep
     // others from reading it.
-    if (header.version < VERSION || isOfEarlierBoot(db, machine)) createTables(db, machine)
+    if (header.version < VERSION || isOfEarlierBoot(db, machine)) createTables(db, machine, gone)
     forgetWhatIsDue(db, machine)
     const [inode, place] = [inodeOf(file.database), placeOf(file)]
     return { db, engine: findEngine().name, sqliteVersion, journal, inode, place }
@@ -100,7 +107,7 @@ export function openFile<R>(
   } catch (error) {
     db?.close()
     // Others are opening it too, or writing: the caller waits, without holding up the event loop.
-    throw isBusy(error) ? error : explain(error, folder, path)
+    throw isBusy(error) || error instanceof OtherBoot ? error : explain(error, folder, path)
   }
 }
 
@@ -185,7 +192,7 @@ function chooseJournal(
   }
 }
 
-function createTables(db: Database, machine: Machine): void {
+function createTables(db: Database, machine: Machine, gone: ReadonlySet<string>): void {
   db.exec('BEGIN IMMEDIATE')
   try {
     db.exec(`
@@ -199,7 +206,7 @@ function createTables(db: Database, machine: Machine): void {
       ) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     `)
-    forgetEarlierBoot(db, machine)
+    forgetEarlierBoot(db, machine, gone)
     db.exec('COMMIT')
   } catch (error) {
     rollBack(db)

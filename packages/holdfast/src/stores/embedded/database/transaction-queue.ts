@@ -8,19 +8,28 @@
 import { systemRandom } from '../../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
 import { TickQueue } from '../../../collections/tick-queue.js'
-import { withdrawalsFirst } from '../../../collections/withdrawals-first.js'
 import { storeClosed } from '../../../store/errors.js'
 import { placeOf } from '../folder/beside-folder.js'
 import type { DatabaseFile } from '../folder/state-folder.js'
 import { shownIn } from '../folder/unusable.js'
 import { resultCode, type Database } from './engine.js'
+import { isOfEarlierBoot } from './forgetting.js'
+import { noteGone, OtherBoot, type MayLive } from './other-boot.js'
 import type { Layout } from './layout.js'
-import { LockCache } from './lock-cache.js'
 import { writerOf } from './database-writer.js'
 import type { Machine } from '../folder/machine.js'
 import { explain, isBusy } from './errors.js'
 import { inodeOf, openDatabase, type OpenedDatabase } from './schema.js'
-import { prepare, Transaction, type Promotion, type Statements } from './transaction.js'
+import {
+  inOrder,
+  LockCache,
+  prepare,
+  Transaction,
+  type Operation,
+  type Promotion,
+  type QueuedOperation,
+  type Statements,
+} from './transaction.js'
 
 /** The largest number of operations in one transaction. */
 const LARGEST_BATCH = 128
@@ -36,22 +45,6 @@ const LOOK_AT_FILE_MS = 250
  * its hand-offs.
  */
 const EAGER_TRIES = 24
-
-interface QueuedOperation {
-  readonly claimId: string | undefined
-  readonly first: boolean
-  readonly sinceMs: number
-  run(transaction: Transaction): void
-  settle(error?: unknown): void
-}
-
-export interface Operation<R> {
-  /** The claim that it is about: operations on one claim keep their order. */
-  readonly claimId?: string
-  /** Goes before others of the same tick. */
-  readonly first?: boolean
-  work(transaction: Transaction): R
-}
 
 export class TransactionQueue {
   readonly #file: DatabaseFile
@@ -70,6 +63,9 @@ export class TransactionQueue {
   #tries = 0
   #lookedMs = 0
   #closed = false
+  readonly #mayLive: MayLive
+  /** The processes of an earlier boot that are gone. */
+  readonly #gone = new Set<string>()
   /**
    * Counts how often the database was opened. A store writes its rows again after a change.
    */
@@ -80,7 +76,9 @@ export class TransactionQueue {
     layout: Layout,
     machine: Machine,
     onPromotions: (promotions: readonly Promotion[]) => void,
+    mayLive: MayLive,
   ) {
+    this.#mayLive = mayLive
     this.#file = file
     this.#layout = layout
     this.#machine = machine
@@ -105,7 +103,7 @@ export class TransactionQueue {
           } catch (error) {
             // The engine may have rolled back what the others of this tick did: then all fail
             // together.
-            if (resultCode(error) !== undefined) throw error
+            if (resultCode(error) !== undefined || error instanceof OtherBoot) throw error
             result = { error }
           }
         },
@@ -130,6 +128,10 @@ export class TransactionQueue {
       try {
         return this.#readOnce(work)
       } catch (error) {
+        if (error instanceof OtherBoot) {
+          await this.#noteGone(error)
+          continue
+        }
         if (!isBusy(error)) throw explain(error, this.#file, this.#file.database)
         if (this.#machine.monotonicMs() > giveUpMs) throw this.#tooBusy()
       }
@@ -196,7 +198,8 @@ export class TransactionQueue {
       if (transaction.promotions.length > 0) this.#onPromotions(transaction.promotions)
     } catch (error) {
       if (begun) this.#undo()
-      if (isBusy(error) || this.#hasMoved()) this.#retry(batch)
+      if (error instanceof OtherBoot) this.#retryAfter(error, batch)
+      else if (isBusy(error) || this.#hasMoved()) this.#retry(batch)
       else this.#fail(batch, error)
     }
   }
@@ -221,7 +224,7 @@ export class TransactionQueue {
     if (this.#hasMoved()) this.#discard()
     if (!this.#opened || !this.#statements) {
       this.#layout.check()
-      const opened = openDatabase(this.#file, this.#machine)
+      const opened = openDatabase(this.#file, this.#machine, this.#gone)
       this.#opened = opened
       this.#statements = prepare(opened.db)
       this.#lookedMs = this.#machine.monotonicMs()
@@ -264,6 +267,33 @@ export class TransactionQueue {
     else this.#machine.timer(1 + systemRandom.next() * Math.min(8, this.#tries / 2), drain)
   }
 
+  /** @throws OtherBoot when processes of another boot have taken the file over. */
+  assertOwnBoot(db: Database): void {
+    if (isOfEarlierBoot(db, this.#machine)) throw new OtherBoot([])
+  }
+
+  #noteGone(found: OtherBoot): Promise<void> {
+    // The next opening looks at the file again.
+    this.#discard()
+    return noteGone(found, this.#file, this.#gone, this.#mayLive)
+  }
+
+  /** Tries again when it is known that the processes of the other boot are gone. */
+  #retryAfter(found: OtherBoot, batch: readonly QueuedOperation[]): void {
+    this.#queue.unshift(...batch)
+    this.#isRetrying = true
+    this.#noteGone(found).then(
+      () => {
+        this.#isRetrying = false
+        this.#drain()
+      },
+      (refusal: unknown) => {
+        this.#isRetrying = false
+        for (const item of this.#queue.splice(0)) item.settle(refusal)
+      },
+    )
+  }
+
   #tooBusy(): StoreUnavailableError {
     const locker = writerOf(this.#file.database)
     const advice = locker
@@ -297,14 +327,4 @@ export class TransactionQueue {
 
 function closedError(): LockError {
   return storeClosed('embedded')
-}
-
-/** Withdrawals first, but never before an earlier operation on the same claim. */
-function inOrder(items: readonly QueuedOperation[]): readonly QueuedOperation[] {
-  const seen = new Set<string>()
-  return withdrawalsFirst(items, ({ first, claimId }) => {
-    if (first && (claimId === undefined || !seen.has(claimId))) return true
-    if (claimId !== undefined) seen.add(claimId)
-    return false
-  })
 }

@@ -1,10 +1,10 @@
 /** One transaction over the locks of a file: read at their first use, written at the end. */
+import { withdrawalsFirst } from '../../../collections/withdrawals-first.js'
 import { StoreUnavailableError } from '../../../errors.js'
 import { isIdle, type Holder, type LockState, type RuleStep } from '../../../store/lock-state.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
 import type { Database, Statement } from './engine.js'
 import { readTokenFloor } from './forgetting.js'
-import type { LockCache } from './lock-cache.js'
 import type { Machine } from '../folder/machine.js'
 
 /**
@@ -14,6 +14,9 @@ import type { Machine } from '../folder/machine.js'
 const TOMBSTONES = 4
 /** Two processes of one boot may read the clock so differently, at the very most. */
 const CLOCK_SLACK_MS = 1000
+
+/** The number of locks that stay unpacked between transactions. */
+const CACHED_LOCKS = 256
 
 /** A waiter that a transaction made a holder, and where it lives. */
 export interface Promotion {
@@ -39,6 +42,27 @@ export function prepare(db: Database): Statements {
       'INSERT INTO locks (name, state, busy, touched_ms) VALUES (?, ?, ?, ?) ON CONFLICT (name) ' +
         'DO UPDATE SET state = excluded.state, busy = excluded.busy, touched_ms = excluded.touched_ms',
     ),
+  }
+}
+
+/** Unpacked locks. One is good for as long as its row says what it said when it was packed. */
+export class LockCache {
+  readonly #entries = new Map<string, { readonly text: string; readonly lock: StoredLock }>()
+
+  /** Gives the lock away: a transaction that fails must not leave its changes here. */
+  take(name: string, text: string): StoredLock | undefined {
+    const entry = this.#entries.get(name)
+    this.#entries.delete(name)
+    return entry?.text === text ? entry.lock : undefined
+  }
+
+  keep(name: string, text: string, lock: StoredLock): void {
+    if (this.#entries.size >= CACHED_LOCKS) this.#entries.clear()
+    this.#entries.set(name, { text, lock })
+  }
+
+  clear(): void {
+    this.#entries.clear()
   }
 }
 
@@ -135,4 +159,31 @@ function forgetPeers({ state, peerIds }: StoredLock): void {
   for (const id of peerIds.keys()) {
     if (!state.holders.has(id) && !state.waiters.has(id)) peerIds.delete(id)
   }
+}
+
+/** An operation in the queue of its process. */
+export interface QueuedOperation {
+  readonly claimId: string | undefined
+  readonly first: boolean
+  readonly sinceMs: number
+  run(transaction: Transaction): void
+  settle(error?: unknown): void
+}
+
+export interface Operation<R> {
+  /** The claim that it is about: operations on one claim keep their order. */
+  readonly claimId?: string
+  /** Goes before others of the same tick. */
+  readonly first?: boolean
+  work(transaction: Transaction): R
+}
+
+/** Withdrawals first, but never before an earlier operation on the same claim. */
+export function inOrder(items: readonly QueuedOperation[]): readonly QueuedOperation[] {
+  const seen = new Set<string>()
+  return withdrawalsFirst(items, ({ first, claimId }) => {
+    if (first && (claimId === undefined || !seen.has(claimId))) return true
+    if (claimId !== undefined) seen.add(claimId)
+    return false
+  })
 }

@@ -8,12 +8,11 @@
  * least one sees the other, and neither has been granted anything.
  */
 import { lstatSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { StoreUnavailableError } from '../../../errors.js'
+import { basename } from 'node:path'
+import { inUse } from '../database/other-boot.js'
 import type { Machine } from '../folder/machine.js'
 import { BOOT } from '../folder/make-beside.js'
 import type { StateFolder } from '../folder/state-folder.js'
-import { inodeOf } from './peer-socket.js'
 import type { Peers } from './peers.js'
 import { SOCKET_SUFFIX } from './wake-up-socket.js'
 
@@ -51,7 +50,7 @@ async function isInUse(path: string, peers: Peers): Promise<boolean> {
   const alive = socketsOf(path).map((name) => {
     const socket = `${path}/s/${name}`
     const id = name.slice(0, -SOCKET_SUFFIX.length)
-    return peers.mayLive({ id, socket, inode: inodeOf(socket), pidNamespace: '' })
+    return peers.mayListen(id, socket)
   })
   return (await Promise.all(alive)).includes(true)
 }
@@ -81,12 +80,4 @@ function removeFilesOf(path: string): void {
   } catch {
     // What is left holds nothing.
   }
-}
-
-function inUse({ directory }: StateFolder): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `Another container uses the locks in ${join(directory, '..')}, and shows its processes another boot of this machine ` +
-      '(/proc/sys/kernel/random/boot_id), as LXC and systemd-nspawn do. Use a store with a server for both.',
-    { code: 'STORE_CONFIG', store: 'embedded' },
-  )
 }

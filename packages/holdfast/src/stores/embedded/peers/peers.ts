@@ -8,7 +8,7 @@
  */
 import { existsSync, unlinkSync } from 'node:fs'
 import { connect } from 'node:net'
-import { isSocketOf, PeerSocket, wasInBacklog } from './peer-socket.js'
+import { inodeOf, isSocketOf, PeerSocket, wasInBacklog } from './peer-socket.js'
 import type { SocketAddress } from '../folder/socket-address.js'
 
 export class Peers {
@@ -63,6 +63,11 @@ export class Peers {
   /** Resolves to whether a process listens at a socket, or may do so. */
   async mayLive(address: SocketAddress): Promise<boolean> {
     return !(await this.isDead(address)) && existsSync(address.socket)
+  }
+
+  /** The same for a process of which only the socket is known. */
+  mayListen(id: string, socket: string): Promise<boolean> {
+    return this.mayLive({ id, socket, inode: inodeOf(socket), pidNamespace: '' })
   }
 
   /** Removes the socket of a dead peer. */
