@@ -7,7 +7,6 @@ import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { checkName } from '../store/names.js'
-import type { RedisClient } from '../stores/redis/connection/clients.js'
 import type { SqlSession } from '../transaction/database.js'
 import { isNoTable } from '../transaction/errors.js'
 import { sessionOf, type SqlTransaction } from '../transaction/session-of.js'
@@ -16,9 +15,16 @@ import { hexOf } from '../stores/mysql/keys.js'
 import { fenceStatements as mysqlFence } from './mysql.js'
 import { fenceStatement as postgresFence } from './postgres.js'
 import { StaleTokenError } from './errors.js'
-import { checkCommands, checkKeyNames, fencedInRedis, isRedis, type RedisCommand } from './redis.js'
+import {
+  checkCommands,
+  checkKeyNames,
+  fencedInRedis,
+  isRedis,
+  type FenceClient,
+  type RedisCommand,
+} from './redis.js'
 
-export type { RedisCommand } from './redis.js'
+export type { FenceClient, RedisCommand } from './redis.js'
 
 /** Where the fence keeps the largest token of each resource. */
 export interface FenceOptions {
@@ -62,7 +68,7 @@ export type FenceTransaction = SqlTransaction
  * @throws StoreUnavailableError (`STORE_CONFIG`) where the tables were not made.
  */
 export async function assertFence(
-  tx: FenceTransaction | RedisClient,
+  tx: FenceTransaction | FenceClient,
   lease: Lease,
   resource: string,
   options: FenceOptions = {},
@@ -85,7 +91,7 @@ export async function assertFence(
  * client library sends them twice.
  */
 export async function fencedWrite(
-  client: RedisClient,
+  client: FenceClient,
   lease: Lease,
   resource: string,
   commands: readonly RedisCommand[],
@@ -127,7 +133,7 @@ function stale(lease: Lease, resource: string): StaleTokenError {
 }
 
 async function isNewest(
-  tx: FenceTransaction | RedisClient,
+  tx: FenceTransaction | FenceClient,
   values: FenceValues,
   lock: string,
   options: FenceOptions,

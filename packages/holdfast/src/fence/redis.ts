@@ -1,5 +1,6 @@
 /** A resource in Redis that refuses late tokens. */
 import { randomUUID } from 'node:crypto'
+import { systemClock } from '../clock/clock.js'
 import { withTimeout } from '../clock/with-timeout.js'
 import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import {
@@ -19,6 +20,17 @@ import {
 } from '../stores/redis/errors.js'
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/connection/open.js'
+import { RestTransport } from '../stores/redis/connection/transports/rest/rest.js'
+import {
+  isUpstash,
+  restSettings,
+  settingsOfClient,
+  type UpstashClient,
+} from '../stores/redis/connection/transports/rest/settings.js'
+import type {
+  ClusterTransport,
+  Transport,
+} from '../stores/redis/connection/transports/transport.js'
 import { textOf } from '../stores/redis/wire/answers.js'
 import { fenceCheck } from '../stores/redis/rule/scripts.generated.js'
 
@@ -33,8 +45,12 @@ const SENT_TWICE = 1
 /** One command of Redis and its arguments, with complete keys. */
 export type RedisCommand = readonly [name: string, ...args: string[]]
 
-export function isRedis(client: unknown): client is RedisClient {
+/** A client of Redis, also of one over HTTP. */
+export type FenceClient = RedisClient | UpstashClient
+
+export function isRedis(client: unknown): client is FenceClient {
   if (typeof client !== 'object' || client === null) return false
+  if (isUpstash(client)) return true
   const redis = client as RedisClient
   if (isIoRedisCluster(redis) || isNodeRedisCluster(redis) || isNodeRedisSentinel(redis))
     return true
@@ -54,7 +70,7 @@ export interface RedisFence {
  * `LockError`.
  */
 export async function fencedInRedis(
-  client: RedisClient,
+  client: FenceClient,
   [resource, token, owner]: readonly [resource: string, token: string, owner: string],
   commands: readonly RedisCommand[],
   { lock, prefix = 'hf', keys }: RedisFence,
@@ -65,11 +81,14 @@ export async function fencedInRedis(
   const own = isWrite ? [key, `${key}:c`] : [key]
   const words = commands.flatMap((command) => [String(command.length), ...command])
   const args = (): string[] => [token, owner, ...(isWrite ? [randomUUID(), ...words] : [])]
-  let replies = await run(client, [...own, ...declared(client, keys ?? [])], args(), lock)
+  const server = serverOf(client, prefix)
+  const ask = (): Promise<string[]> => within(keysOf(server, commands), lock)
+  // Over HTTP the server may be one that refuses keys which a call does not declare.
+  const given = keys ?? (isUpstash(client) && isWrite ? await ask() : [])
+  let replies = await run(server, [...own, ...declared(server, given)], args(), lock)
   if (keys === undefined && refusesFirst(replies)) {
     // Nothing was done. The server wants to know which keys the commands touch.
-    const found = await within(keysOf(client, commands), lock)
-    replies = await run(client, [...own, ...declared(client, found)], args(), lock)
+    replies = await run(server, [...own, ...declared(server, await ask())], args(), lock)
   }
   if (Array.isArray(replies)) return replies
   if (Number(replies) === SENT_TWICE) throw sentTwice(lock)
@@ -83,15 +102,14 @@ export async function fencedInRedis(
  * library sends again by itself is known by its id.
  */
 function run(
-  client: RedisClient,
+  { send }: FenceServer,
   keys: readonly string[],
   args: readonly string[],
   lock: string,
 ): Promise<unknown> {
-  const send = senderOf(client, keys)
   return within(
-    send('hash', args).catch((error: unknown) => {
-      if (isUnknownScript(error)) return send('source', args)
+    send('hash', keys, args).catch((error: unknown) => {
+      if (isUnknownScript(error)) return send('source', keys, args)
       throw error
     }),
     lock,
@@ -104,17 +122,18 @@ function refusesFirst(replies: unknown): boolean {
 }
 
 /** The client puts its prefix before declared keys; those of commands are complete. */
-function declared(client: RedisClient, keys: readonly string[]): string[] {
-  const { keyPrefix } = clusterTransportOf(client) ?? transportOf(client)
+function declared({ keyPrefix }: FenceServer, keys: readonly string[]): string[] {
   return keys.flatMap((key) => (key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : []))
 }
 
 /** Asks the server which keys the commands have. */
-async function keysOf(client: RedisClient, commands: readonly RedisCommand[]): Promise<string[]> {
-  const transport = clusterTransportOf(client) ?? transportOf(client)
+async function keysOf(
+  { command: ask }: FenceServer,
+  commands: readonly RedisCommand[],
+): Promise<string[]> {
   const found = commands.map(async (command) => {
     try {
-      const keys = await transport.command('COMMAND', 'GETKEYS', ...command)
+      const keys = await ask('COMMAND', 'GETKEYS', ...command)
       return (keys as unknown[]).map(textOf)
     } catch (error) {
       // A command without keys is refused, and so is one that the script will report.
@@ -165,27 +184,64 @@ function failedCommand(number: number, answer: string, count: number, lock: stri
   )
 }
 
-type Sender = (by: 'hash' | 'source', args: readonly string[]) => Promise<unknown>
+/** What the fence needs of a server. */
+interface FenceServer {
+  /** The client's own prefix, which stands before every key. */
+  readonly keyPrefix: string
+  /** Runs the script of the fence. The keys are without the prefix. */
+  readonly send: (
+    by: 'hash' | 'source',
+    keys: readonly string[],
+    args: readonly string[],
+  ) => Promise<unknown>
+  /** Sends a command that names no keys. */
+  readonly command: (name: string, ...args: string[]) => Promise<unknown>
+}
 
 /**
- * Runs the script of the fence on its keys. In a Cluster the caller's own client runs it, and finds
+ * Returns the server of a client. In a Cluster the caller's own client runs the script, and finds
  * the member by the first key. A store has connections to each member, which would be much for one
  * call.
  */
-function senderOf(client: RedisClient, keys: readonly string[]): Sender {
-  const count = String(keys.length)
+function serverOf(client: FenceClient, prefix: string): FenceServer {
+  if (isUpstash(client)) return overHttp(client, prefix)
+  const members = clusterTransportOf(client)
+  const transport = members ?? transportOf(client)
+  const { keyPrefix } = transport
+  const command: FenceServer['command'] = (...words) => transport.command(...words)
+  return { keyPrefix, command, send: senderOf(client, transport) }
+}
+
+function overHttp(client: UpstashClient, prefix: string): FenceServer {
+  const transport = new RestTransport({
+    ...restSettings(settingsOfClient(client)),
+    requestTimeoutMs: LIMIT_MS,
+    prefix,
+    clock: systemClock,
+  })
+  return {
+    keyPrefix: '',
+    command: (...words) => transport.command(...words),
+    send: (by, keys, args) => transport.run(by, fenceCheck, keys, args),
+  }
+}
+
+function senderOf(
+  client: RedisClient,
+  transport: ClusterTransport | Transport,
+): FenceServer['send'] {
   if (isIoRedisCluster(client)) {
     // The library puts its prefix before the keys itself.
-    return (by, args) => client.call(...beginning(by), count, ...keys, ...args)
+    return (by, keys, args) => client.call(...beginning(by), String(keys.length), ...keys, ...args)
   }
   if (isNodeRedisCluster(client)) {
-    const prefix = clusterTransportOf(client)?.keyPrefix ?? ''
-    const complete = keys.map((key) => prefix + key)
-    return (by, args) =>
-      client.sendCommand(complete[0], false, [...beginning(by), count, ...complete, ...args])
+    return (by, keys, args) => {
+      const complete = keys.map((key) => transport.keyPrefix + key)
+      const count = String(keys.length)
+      return client.sendCommand(complete[0], false, [...beginning(by), count, ...complete, ...args])
+    }
   }
-  const transport = transportOf(client)
-  return (by, args) => transport.run(by, fenceCheck, keys, args)
+  return (by, keys, args) => (transport as Transport).run(by, fenceCheck, keys, args)
 }
 
 function beginning(by: 'hash' | 'source'): [name: string, text: string] {
