@@ -1,100 +1,60 @@
 /**
  * Compares the processor time for each pair of acquire and release between two builds of the
- * package, in alternating rounds. Each measurement is a process of its own. The time is that of the
- * client process, which a busy machine changes less than the time by the clock.
+ * package. Both are loaded into one process, and take turns. The time is that of the client
+ * process, which a busy machine changes less than the time by the clock.
  *
  *   node scripts/compare-builds.mjs OLD [NEW]      folders of built packages: …/dist
- *   ROUNDS=21 CASES=memory,redis:16 node scripts/compare-builds.mjs OLD
+ *   TURNS=60 CASES=memory,redis:16 node scripts/compare-builds.mjs OLD
+ *   RECORD=REVISION node scripts/compare-builds.mjs OLD      writes bench/results/builds.json
+ *
+ * A case names its store, and after a colon how many callers there are, each with a lock of its
+ * own. Prints the ratio of the rates, new to old, with the 95% confidence interval of its median.
  */
 import { execFileSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { writeResults } from '../bench/dist/report.js'
+import { median, medianInterval } from '../bench/dist/stats.js'
 
-const ROUNDS = Number(process.env['ROUNDS'] ?? 15)
-const CASES = (process.env['CASES'] ?? 'memory,memory-run,redis:16,redis:64').split(',')
-/** How many pairs are timed, and as many before that. */
-const PAIRS = { memory: 400_000, 'memory-run': 200_000, redis: 40_000 }
+const TURNS = Number(process.env['TURNS'] ?? 60)
+const CASES = (
+  process.env['CASES'] ??
+  'memory,memory-run,memory-hot:1000,embedded,embedded:64,redis,redis:64,redis-hot:16,redlock:16,postgres:16,mysql:16'
+).split(',')
+/** Less than that is slower. */
+const BAR = 0.97
 
-const self = fileURLToPath(import.meta.url)
-if (process.argv[2] === 'measure') await measure(JSON.parse(process.argv[3] ?? ''))
-else await compare(process.argv.slice(2))
+const PROGRAM = join(import.meta.dirname, 'compare-builds/measure.mjs')
+
+compare(process.argv.slice(2))
 
 /** @param {string[]} folders */
-async function compare([old, next = join(import.meta.dirname, '../packages/holdfast/dist')]) {
+function compare([old, next = join(import.meta.dirname, '../packages/holdfast/dist')]) {
   if (old === undefined) throw new Error('Usage: node scripts/compare-builds.mjs OLD [NEW]')
   const builds = [resolve(old), resolve(next)]
-  const { startRedis } = await import('@holdfast/servers/redis')
-  const server = await startRedis()
-  try {
-    for (const name of CASES) report(name, rounds(name, builds, server.port))
-  } finally {
-    await server.stop()
-  }
-}
-
-/** Returns the microseconds of both builds, round by round. The first one of a round alternates. */
-function rounds(name, builds, port) {
-  return Array.from({ length: ROUNDS }, (_, round) => {
-    const order = round % 2 === 0 ? [0, 1] : [1, 0]
-    const times = [0, 0]
-    for (const index of order) times[index] = timeOf({ name, dist: builds[index], port })
-    return times
+  const rows = CASES.map((name) => {
+    // A process for each case: what one store leaves behind is no cost of the next.
+    const args = [PROGRAM, name, String(TURNS), ...builds]
+    const times = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+    const row = rowOf(name, times)
+    console.log([name, row.measured, row.against, row.reached ? '' : 'SLOWER'].join('  '))
+    return row
   })
+  if (process.env['RECORD'] !== undefined) writeResults('builds', rows)
+  if (rows.some(({ reached }) => !reached)) process.exitCode = 1
 }
 
-function timeOf(task) {
-  const args = [self, 'measure', JSON.stringify(task)]
-  return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
-}
-
-function report(name, times) {
-  const ratios = times.map(([old, next]) => next / old)
-  const [old, next] = [0, 1].map((index) => median(times.map((pair) => pair[index])))
-  const sorted = ratios.toSorted((a, b) => a - b)
-  const quartiles = [0.25, 0.75].map((share) => sorted[Math.floor(share * (ROUNDS - 1))])
-  console.log(
-    `${name.padEnd(12)} ${old.toFixed(2)} → ${next.toFixed(2)} µs a pair, ` +
-      `median of ${ROUNDS} rounds ${percent(median(ratios))}, ` +
-      `quartiles ${quartiles.map(percent).join(' and ')}`,
-  )
-}
-
-function percent(ratio) {
-  return `${((ratio - 1) * 100).toFixed(1)}%`
-}
-
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
-}
-
-/** Prints the processor time of one pair, in microseconds. */
-async function measure({ name, dist, port }) {
-  const [kind, flights = '1'] = name.split(':')
-  const load = (path) => import(pathToFileURL(join(dist, path)).href)
-  const { createLocks } = await load('index.js')
-  const store =
-    kind === 'redis'
-      ? await redis(load, port)
-      : (await load('stores/memory/index.js')).memoryStore()
-  const locks = createLocks(store)
-  const works = Array.from({ length: Number(flights) }, (_, index) => {
-    const mutex = locks.mutex(`compared:${index}`)
-    if (kind === 'memory-run') return () => mutex.run(() => undefined)
-    return async () => (await mutex.acquire()).release()
-  })
-  const pairs = PAIRS[kind] / works.length
-  const repeat = async (work) => {
-    for (let pair = 0; pair < pairs; pair += 1) await work()
+/** @param {string} name @param {[old: number, next: number][]} times microseconds a pair */
+function rowOf(name, times) {
+  const [old, next] = [0, 1].map((index) => times.map((pair) => pair[index] ?? NaN))
+  const ratios = times.map(([before, now]) => before / now)
+  const { low, high } = medianInterval(ratios)
+  const range = `${median(ratios).toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
+  return {
+    workload: `processor time of the client, ${name}`,
+    measured: `${median(next).toFixed(2)} µs a pair`,
+    against: `${range} of the rate at ${process.env['RECORD'] ?? 'the other build'}`,
+    bar: `not wholly below ${BAR}`,
+    reached: high >= BAR,
+    rounds: { holdfast: next, before: old },
   }
-  await Promise.all(works.map(repeat))
-  const before = process.cpuUsage()
-  await Promise.all(works.map(repeat))
-  const { user, system } = process.cpuUsage(before)
-  console.log((user + system) / (pairs * works.length))
-  process.exit()
-}
-
-async function redis(load, port) {
-  const { Redis } = await import('ioredis6')
-  return (await load('stores/redis/index.js')).redisStore({ client: new Redis(port) })
 }
