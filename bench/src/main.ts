@@ -7,44 +7,13 @@
  */
 import { parseArgs } from 'node:util'
 import { resolve } from 'node:path'
-import { compare, type Comparable } from './comparison.js'
-import { printTable, writeResults, type Row } from './report.js'
-import { checkSuite } from './suites/check.js'
-import { cliSuite } from './suites/cli.js'
-import { mysqlSuite, postgresSuite } from './suites/databases.js'
-import { embeddedFilesSuite } from './suites/embedded-files.js'
-import { embeddedComparable, embeddedSuite } from './suites/embedded.js'
-import { heldSuite } from './suites/held.js'
-import { labSuite } from './suites/lab.js'
-import { etcdSuite, zookeeperSuite } from './suites/services.js'
-import { memoryComparable, memorySuite } from './suites/memory.js'
-import { redisComparable, redisSuite } from './suites/redis.js'
-import { redlockComparable, redlockSuite } from './suites/redlock.js'
+import { compare } from './comparison.js'
+import { printTable, writeResults } from './report.js'
+import type { BenchSuite } from './suite.js'
+import { SUITES } from './suites.js'
 
-type Suite = (rounds: number, progress: (text: string) => void) => Promise<Row[]>
-
-const SUITES = new Map<string, Suite>([
-  ['memory', memorySuite],
-  ['embedded', embeddedSuite],
-  ['embedded-files', embeddedFilesSuite],
-  ['redis', redisSuite],
-  ['redlock', redlockSuite],
-  ['etcd', etcdSuite],
-  ['zookeeper', zookeeperSuite],
-  ['held', heldSuite],
-  ['postgres', postgresSuite],
-  ['mysql', mysqlSuite],
-  ['cli', cliSuite],
-  ['check', checkSuite],
-  ['lab', labSuite],
-])
 /** Suites that can be compared with another checkout. */
-const COMPARABLE = new Map<string, Comparable>([
-  ['memory', memoryComparable],
-  ['embedded', embeddedComparable],
-  ['redis', redisComparable],
-  ['redlock', redlockComparable],
-])
+const comparable = [...SUITES].flatMap(([name, suite]) => (suite.comparable ? [name] : []))
 const FEWEST_ROUNDS = 5
 /** The interval of a median needs more rounds than the median. */
 const ROUNDS_OF_COMPARISON = 9
@@ -59,7 +28,7 @@ npm run bench -- [suite …] --before PATH [--rounds N] [--only REGEXP]
   --help          show this
 
 suites: ${[...SUITES.keys()].join(', ')}
-suites that can be compared: ${[...COMPARABLE.keys()].join(', ')}`
+suites that can be compared: ${comparable.join(', ')}`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -71,17 +40,17 @@ const { values, positionals } = parseArgs({
   },
 })
 const { before, only } = values
-const suites: ReadonlyMap<string, unknown> = before === undefined ? SUITES : COMPARABLE
+const suites = before === undefined ? [...SUITES.keys()] : comparable
 const rounds = Number(
   values.rounds ?? (before === undefined ? FEWEST_ROUNDS : ROUNDS_OF_COMPARISON),
 )
-const names = positionals.length > 0 ? positionals : [...suites.keys()]
-const unknown = names.find((name) => !suites.has(name))
+const names = positionals.length > 0 ? positionals : suites
+const unknown = names.find((name) => !suites.includes(name))
 
 if (values.help) {
   console.log(USAGE)
 } else if (unknown !== undefined) {
-  console.error(`There is no suite "${unknown}". Choose among: ${[...suites.keys()].join(', ')}.`)
+  console.error(`There is no suite "${unknown}". Choose among: ${suites.join(', ')}.`)
   process.exitCode = USAGE_ERROR
 } else if (!Number.isSafeInteger(rounds) || rounds < FEWEST_ROUNDS) {
   console.error(`--rounds takes a whole number from ${FEWEST_ROUNDS} on.`)
@@ -90,21 +59,21 @@ if (values.help) {
   await measure(names)
 } else {
   for (const name of names) {
-    const comparable = COMPARABLE.get(name) as Comparable
+    const { comparable: one } = SUITES.get(name) as Required<BenchSuite>
     const options = {
       before: resolve(before),
       rounds,
       only: new RegExp(only),
       progress: showProgress,
     }
-    console.log(`figures: ${await compare(name, comparable, options)}`)
+    console.log(`figures: ${await compare(name, one, options)}`)
   }
 }
 
 async function measure(chosen: readonly string[]): Promise<void> {
   let missed = 0
   for (const name of chosen) {
-    const rows = await (SUITES.get(name) as Suite)(rounds, showProgress)
+    const rows = await (SUITES.get(name) as BenchSuite).measure(rounds, showProgress)
     if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
     printTable(name, rows)
     console.log(`figures: ${writeResults(name, rows)}`)

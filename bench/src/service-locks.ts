@@ -2,7 +2,7 @@
 import { loadModule, loadStore } from '@holdfast/stores/load'
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 
-/** @param name of a store that needs no client library */
+/** Opens the locks of a store, through the first of its client libraries. */
 export async function openLocks(
   name: string,
   address: string,
@@ -10,6 +10,9 @@ export async function openLocks(
 ): Promise<Locks> {
   const { service } = await loadStore(name)
   const at = address.split(',')
-  const { store } = await service.open(at, { library: undefined, load: loadModule })
+  const { store } = await service.open(at, {
+    library: service.libraries.daily[0],
+    load: loadModule,
+  })
   return createLocks(store, options)
 }

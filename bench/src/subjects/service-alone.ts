@@ -1,6 +1,6 @@
 /**
- * One process on etcd or ZooKeeper: `service-alone.js SUBJECT ADDRESS LOOPS`, each loop on a lock
- * of its own. The subjects are `etcd`, `zookeeper`, and the peer `etcd3`.
+ * One process on a service: `service-alone.js SUBJECT ADDRESS LOOPS`, each loop on a lock of its
+ * own. A subject is the name of a store, or the peer `etcd3`.
  */
 import { Etcd3 } from 'etcd3'
 import { openLocks } from '../service-locks.js'

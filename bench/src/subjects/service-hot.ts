@@ -1,5 +1,5 @@
 /**
- * One hot lock on etcd or ZooKeeper: `service-hot.js STORE ADDRESS fifo|cohort PROCESSES` starts
+ * One hot lock on a service: `service-hot.js STORE ADDRESS fifo|cohort PROCESSES` starts
  * processes of sixteen loops.
  *
  * A hand-off is the time from the call of release to the grant of the next token, in any process.

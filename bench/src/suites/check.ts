@@ -2,6 +2,7 @@
 import type { Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const HOLDS = 1_000_000
 
@@ -19,7 +20,9 @@ const WORKLOADS: readonly Workload[] = [
   { subject: 'read', name: 'reading five million lines', bar: undefined },
 ]
 
-export async function checkSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+export const suite: BenchSuite = { measure }
+
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const rows: Row[] = []
   for (const { subject, name, bar } of WORKLOADS) {
     const one = { name: subject, module: 'check', args: [subject, String(HOLDS)] }

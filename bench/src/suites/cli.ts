@@ -2,10 +2,13 @@
 import { ms, type Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const BAR_MS = 45
 
-export async function cliSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+export const suite: BenchSuite = { measure }
+
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const results = await runRounds(
     ['run', 'node'].map((subject) => ({ name: subject, module: 'cli', args: [subject] })),
     rounds,

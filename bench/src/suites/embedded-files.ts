@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { rate, type Row } from '../report.js'
 import { runSubject, type BenchSubject, type Figures } from '../rounds.js'
 import { median, medianInterval } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const FILES = [1, 2, 4, 8]
@@ -22,10 +23,9 @@ const WORKLOADS: readonly BenchSubject[] = [
   ['four processes, 64 in flight each', '4', '64'],
 ].map(([name = '', ...args]) => ({ name, module: 'embedded-files', args }))
 
-export async function embeddedFilesSuite(
-  rounds: number,
-  progress: (text: string) => void,
-): Promise<Row[]> {
+export const suite: BenchSuite = { measure }
+
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
   try {
     const builds = FILES.map((files) => ({ files, checkout: build(folder, files) }))

@@ -5,6 +5,7 @@ import type { Comparable } from '../comparison.js'
 import { garbageRows, ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject } from '../rounds.js'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 interface Workload extends BenchSubject {
   readonly figure: string
@@ -64,14 +65,13 @@ const WORKLOADS: readonly Workload[] = [
   },
 ]
 
-export const embeddedComparable: Comparable = {
+const comparable: Comparable = {
   start: () => Promise.resolve({ subjects: WORKLOADS, stop: () => Promise.resolve() }),
 }
 
-export async function embeddedSuite(
-  rounds: number,
-  progress: (text: string) => void,
-): Promise<Row[]> {
+export const suite: BenchSuite = { measure, comparable }
+
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const rows: Row[] = []
   for (const workload of WORKLOADS) {
     const results = await runRounds([workload], rounds, (text) => progress(`embedded, ${text}`))

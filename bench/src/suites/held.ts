@@ -7,6 +7,7 @@ import { startZooKeeper } from '@holdfast/servers/zookeeper'
 import type { Row } from '../report.js'
 import { openLocks } from '../service-locks.js'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const TTL_MS = 6000
 const LEASES = 1000
@@ -14,8 +15,10 @@ const LEASES = 1000
 const QUIET_MS = 3000
 const COUNTED_MS = 2 * TTL_MS
 
+export const suite: BenchSuite = { measure }
+
 /** Counts log entries, whose number does not depend on how busy the machine is. */
-export async function heldSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const [one, many]: [number[], number[]] = [[], []]
   for (let round = 1; round <= rounds; round += 1) {
     progress(`held, zookeeper, round ${round} of ${rounds}`)

@@ -5,11 +5,14 @@
 import { ms, rate, type Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const BAR = 5
 const ITEMS = '400'
 
-export async function labSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+export const suite: BenchSuite = { measure }
+
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const results = await runRounds(
     ['striped', 'holdfast-fifo'].map((name) => ({
       name,

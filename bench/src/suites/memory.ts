@@ -3,6 +3,7 @@ import type { Comparable } from '../comparison.js'
 import { garbageRows, rate, type Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const WORKLOADS = [
   { name: 'free', waiters: 1, bar: 0.7 },
@@ -10,7 +11,7 @@ const WORKLOADS = [
   { name: '10 000 waiters', waiters: 10_000, bar: 2 },
 ] as const
 
-export const memoryComparable: Comparable = {
+const comparable: Comparable = {
   start: () =>
     Promise.resolve({
       subjects: WORKLOADS.map(({ name, waiters }) => ({
@@ -22,10 +23,9 @@ export const memoryComparable: Comparable = {
     }),
 }
 
-export async function memorySuite(
-  rounds: number,
-  progress: (text: string) => void,
-): Promise<Row[]> {
+export const suite: BenchSuite = { measure, comparable }
+
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const rows: Row[] = []
   for (const { name, waiters, bar } of WORKLOADS) {
     const results = await runRounds(

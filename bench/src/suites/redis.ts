@@ -7,6 +7,7 @@ import { garbageRows, ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
 import { startRedis } from '@holdfast/servers/redis'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const PEERS = ['redlock', 'redis-semaphore', 'verrou', 'redlock-universal'] as const
 /** Waiters of each process on a hot lock. */
@@ -106,7 +107,7 @@ const WORKLOADS: readonly Workload[] = [
   alone('waiters that give up, 64 at a time', 'redis-give-ups', 'fifo', '64'),
 ]
 
-export const redisComparable: Comparable = {
+const comparable: Comparable = {
   async start() {
     const server = await startRedis()
     const subjects = WORKLOADS.map(({ name, module, subject, args }) => ({
@@ -118,7 +119,9 @@ export const redisComparable: Comparable = {
   },
 }
 
-export async function redisSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+export const suite: BenchSuite = { measure: measureSuite, comparable }
+
+async function measureSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const server = await startRedis()
   try {
     const rows: Row[] = []

@@ -8,6 +8,7 @@ import type { Comparable } from '../comparison.js'
 import { garbageRows, rate, type Row } from '../report.js'
 import { runRounds, type Figures } from '../rounds.js'
 import { median } from '../stats.js'
+import type { BenchSuite } from '../suite.js'
 
 const SERVERS = 3
 const PEERS = ['redlock', 'redis-semaphore', 'redlock-universal'] as const
@@ -16,7 +17,7 @@ const WORKLOADS = [
   { name: 'free locks, 64 in flight', loops: 64 },
 ] as const
 
-export const redlockComparable: Comparable = {
+const comparable: Comparable = {
   async start() {
     const servers = await startServers()
     const subjects = WORKLOADS.map(({ name, loops }) => ({
@@ -28,10 +29,9 @@ export const redlockComparable: Comparable = {
   },
 }
 
-export async function redlockSuite(
-  rounds: number,
-  progress: (text: string) => void,
-): Promise<Row[]> {
+export const suite: BenchSuite = { measure, comparable }
+
+async function measure(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const servers = await startServers()
   try {
     const rows: Row[] = []

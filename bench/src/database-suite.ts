@@ -1,31 +1,16 @@
 /**
- * PostgreSQL and MariaDB: Holdfast beside the same statements by hand, lease rows, verrou, and the
- * databases' own locks.
+ * A database: Holdfast beside the same statements by hand, lease rows, verrou, and the database's
+ * own locks.
  */
-import { startMysql } from '@holdfast/servers/mysql'
-import { startPostgres } from '@holdfast/servers/postgres'
-import { ms, rate, type Row } from '../report.js'
-import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
-import { median } from '../stats.js'
-import { prepareMysql } from '../subjects/mysql-lockers.js'
-import { preparePostgres } from '../subjects/postgres-lockers.js'
-
-type Progress = (text: string) => void
+import { ms, rate, type Row } from './report.js'
+import { runRounds, type BenchSubject, type Figures } from './rounds.js'
+import { median } from './stats.js'
+import type { Progress } from './suite.js'
 
 /** A server with the settings that it comes with: what is committed is on the disk. */
-interface Server {
+export interface Server {
   readonly address: string
   stop(): Promise<void>
-}
-
-async function postgres(settings: Readonly<Record<string, string>> = {}): Promise<Server> {
-  const server = await startPostgres({ durable: true, settings })
-  return { address: server.url, stop: () => server.remove() }
-}
-
-async function mariadb(): Promise<Server> {
-  const server = await startMysql({ durable: true, flags: ['--max-connections=300'] })
-  return { address: server.url, stop: () => server.remove() }
 }
 
 const SUBJECT = 'cohort'
@@ -52,7 +37,7 @@ interface Bar {
 }
 
 /** What a database has of its own, and where its peers stand. */
-interface Suite {
+export interface DatabaseSuite {
   readonly name: string
   /** Locks of its own, which take a connection each. */
   readonly native: string
@@ -62,31 +47,7 @@ interface Suite {
   readonly prepare: (url: string) => Promise<void>
 }
 
-const POSTGRES: Suite = {
-  name: 'postgres',
-  native: 'advisory',
-  startCounting: () => postgres({ shared_preload_libraries: 'pg_stat_statements' }),
-  start: () => postgres(),
-  prepare: preparePostgres,
-}
-
-const MYSQL: Suite = {
-  name: 'mysql',
-  native: 'get_lock',
-  startCounting: mariadb,
-  start: mariadb,
-  prepare: prepareMysql,
-}
-
-export function postgresSuite(rounds: number, progress: Progress): Promise<Row[]> {
-  return run(POSTGRES, rounds, progress)
-}
-
-export function mysqlSuite(rounds: number, progress: Progress): Promise<Row[]> {
-  return run(MYSQL, rounds, progress)
-}
-
-function workloadsOf({ native }: Suite): readonly Workload[] {
+function workloadsOf({ native }: DatabaseSuite): readonly Workload[] {
   const free = (loops: number): Workload => ({
     name:
       loops === 1
@@ -113,7 +74,11 @@ function workloadsOf({ native }: Suite): readonly Workload[] {
   return [free(1), free(16), hot]
 }
 
-async function run(suite: Suite, rounds: number, progress: Progress): Promise<Row[]> {
+export async function measureDatabase(
+  suite: DatabaseSuite,
+  rounds: number,
+  progress: Progress,
+): Promise<Row[]> {
   const rows = await withServer(suite.start, suite.prepare, async (server) => {
     const rows: Row[] = []
     for (const workload of workloadsOf(suite)) {
@@ -139,7 +104,7 @@ async function withServer<T>(
 }
 
 async function measure(
-  suite: Suite,
+  suite: DatabaseSuite,
   { name, module, argument, peers, bars }: Workload,
   { address }: Server,
   rounds: number,
@@ -200,7 +165,7 @@ function describe(rounds: readonly Figures[], ratios: string): string {
   return `${rate(of('pairs'))}${waits}${ratios}`
 }
 
-async function measureWaiting(suite: Suite, progress: Progress): Promise<Row> {
+async function measureWaiting(suite: DatabaseSuite, progress: Progress): Promise<Row> {
   const workload = `${suite.name}, 1 000 waiters on 100 locks in 4 processes`
   const { startCounting, prepare } = suite
   const figures = await withServer(startCounting, prepare, async ({ address }) => {

@@ -1,0 +1,106 @@
+/** A store beside a peer on the same server and in turns: free locks, and a hot one. */
+import { ms, rate, type Row } from './report.js'
+import { runRounds, type BenchSubject, type Figures } from './rounds.js'
+import { median } from './stats.js'
+
+type Progress = (text: string) => void
+export type Subject = (address: string) => Omit<BenchSubject, 'name'>
+
+export interface Workload {
+  readonly name: string
+  readonly own: Subject
+  readonly peer: Subject | undefined
+  readonly peerName: string
+  /** How many times the peer's rate has to be reached. */
+  readonly times: number
+  /** Whether waiters must be served in their order: quickly, and all alike. */
+  readonly strict?: boolean
+}
+
+/** A hand-off in strict order takes less than this at the median, in milliseconds. */
+const HAND_OFF_MS = 3
+/**
+ * The least served waiter in strict order gets no more than this part less than the most served
+ * one.
+ */
+const SPREAD = 0.1
+
+/** One process of that many loops, each on a lock of its own. */
+export const own = (store: string, loops: number): Subject => {
+  return (address) => ({ module: 'service-alone', args: [store, address, String(loops)] })
+}
+/** Processes of sixteen loops each, all on one lock. */
+export const hot = (store: string, fairness: 'fifo' | 'cohort', processes: number): Subject => {
+  return (address) => ({
+    module: 'service-hot',
+    args: [store, address, fairness, String(processes)],
+  })
+}
+
+export async function withServer<S extends { stop(): Promise<void> }, T>(
+  start: () => Promise<S>,
+  use: (server: S) => Promise<T>,
+): Promise<T> {
+  const server = await start()
+  try {
+    return await use(server)
+  } finally {
+    await server.stop()
+  }
+}
+
+export async function measureBeside(
+  suite: string,
+  address: string,
+  rounds: number,
+  progress: Progress,
+  workloads: readonly Workload[],
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const workload of workloads) {
+    const { name, own: ours, peer } = workload
+    const subjects = [
+      { name: 'holdfast', ...ours(address) },
+      ...(peer ? [{ name: 'peer', ...peer(address) }] : []),
+    ]
+    const results = await runRounds(subjects, rounds, (text) =>
+      progress(`${suite}, ${name}, ${text}`),
+    )
+    rows.push(rowOf(suite, workload, results.get('holdfast') ?? [], results.get('peer') ?? []))
+  }
+  return rows
+}
+
+function rowOf(
+  suite: string,
+  workload: Workload,
+  ours: readonly Figures[],
+  peers: readonly Figures[],
+): Row {
+  const { name, peerName, times, strict = false } = workload
+  const of = (figure: string): number[] => ours.flatMap((round) => round[figure] ?? [])
+  const rates = of('pairs')
+  const peerRates = peers.map((round) => round['pairs'] ?? NaN)
+  const ratio = median(rates.map((value, round) => value / (peerRates[round] ?? NaN)))
+  const [handOffMs, spread] = [median(of('handOffP50Ms')), median(of('spread'))]
+  const waits = of('p99Ms')
+  const shown = [
+    rate(median(rates)),
+    ...(waits.length > 0 ? [`p99 ${ms(median(waits))}`] : []),
+    ...(strict ? [`hand-off ${ms(handOffMs)}`, `least served ${percent(1 - spread)} of most`] : []),
+  ]
+  const inOrder = handOffMs < HAND_OFF_MS && spread <= SPREAD
+  return {
+    workload: `${suite}, ${name}`,
+    measured: shown.join(', '),
+    against: `${ratio.toFixed(2)}x of ${peerName}, ${rate(median(peerRates))}`,
+    bar:
+      `≥ ${times}x` + (strict ? `, hand-off < ${HAND_OFF_MS} ms, within ${percent(SPREAD)}` : ''),
+    reached: ratio >= times && (!strict || inOrder),
+    rounds: { holdfast: rates, peer: peerRates, ...(strict ? { spread: of('spread') } : {}) },
+  }
+}
+
+function percent(part: number): string {
+  return `${Math.round(part * 100)}%`
+}
