@@ -1,5 +1,5 @@
 /**
- * The whole check: requirements of the tests, build, types, lint, format, pages, packages, and the
+ * The whole check: build, requirements of the tests, types, lint, format, pages, packages, and the
  * tests on this Node. On each other supported Node it runs the tests that depend on Node's version.
  *
  * `npm run check` and `.ci/run` run it. `npm run test:full` runs what takes longer. The last line
@@ -21,8 +21,8 @@ process.env[COUNTS_FILE] = countsFile
 const startedMs = performance.now()
 
 try {
-  await runStep(node('what the tests need', 'scripts/needs.mjs'))
   await runStep(npm('build', 'build'))
+  await runStep(node('what the tests need', 'scripts/needs.mjs'))
   await runSideBySide(
     [
       // The longest first.

@@ -1,38 +1,35 @@
 /**
  * Installs what the tests need besides Node, from Debian's packages, as root. Nothing is done for
- * what is there already.
+ * what is there already. What a store needs stands in its descriptor.
  */
 import { spawnSync } from 'node:child_process'
+import { STORES } from '@holdfast/stores'
+import { isThere } from '@holdfast/stores/installed'
 
-/** Package, and a command that shows that it is there. */
-const NEEDS = [
-  ['git', 'git --version'],
-  ['procps', 'ps --version'],
+/** Beside what the stores need: a program on the path or a file, and the package that has it. */
+const OTHERS = [
+  ['git', 'git'],
+  ['ps', 'procps'],
   // The state-space model: spin makes a C program of it.
-  ['spin', 'spin -V'],
-  ['gcc', 'gcc --version'],
-  ['libc6-dev', 'test -e /usr/include/stdio.h'],
+  ['spin', 'spin'],
+  ['gcc', 'gcc'],
+  ['/usr/include/stdio.h', 'libc6-dev'],
   // The lab's page is looked at in a real browser.
-  ['chromium', 'command -v chromium'],
-  ['redis-server', 'redis-server --version'],
-  ['postgresql', 'ls /usr/lib/postgresql/*/bin/postgres'],
-  ['mariadb-server', 'command -v mariadbd'],
-  ['pgbouncer', 'test -x /usr/sbin/pgbouncer'],
-  ['etcd-server', 'etcd --version'],
-  ['etcd-client', 'etcdctl version'],
-  ['zookeeper', 'test -e /usr/share/java/zookeeper.jar && java -version'],
+  ['chromium', 'chromium'],
+  ['/usr/sbin/pgbouncer', 'pgbouncer'],
+  ['etcdctl', 'etcd-client'],
   // `promtool` checks the metrics, and a Prometheus scrapes an example.
-  ['prometheus', 'command -v prometheus && command -v promtool'],
+  ['promtool', 'prometheus'],
   // For the benchmarks beside Curator.
-  ['libcurator-recipes-java', 'test -e /usr/share/java/curator-recipes.jar'],
+  ['/usr/share/java/curator-recipes.jar', 'libcurator-recipes-java'],
 ]
 
-const missing = NEEDS.filter(
-  ([, probe]) => spawnSync('sh', ['-c', probe], { stdio: 'ignore' }).status !== 0,
-).map(([name]) => name)
+const needs = [...OTHERS, ...STORES.flatMap(({ service }) => service.needs ?? [])]
+const packages = [...new Set(needs.map(([, name]) => name))]
+const missing = [...new Set(needs.filter(([needed]) => !isThere(needed)).map(([, name]) => name))]
 
 if (missing.length === 0) {
-  console.log(`   all there: ${NEEDS.map(([name]) => name).join(', ')}`)
+  console.log(`   all there: ${packages.join(', ')}`)
 } else {
   install(missing)
 }

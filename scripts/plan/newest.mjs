@@ -1,41 +1,38 @@
 /**
  * The tests of every store on the newest servers that Debian has. There are two runs, since some
- * stores have two kinds of server.
+ * stores have two kinds of server: the descriptor of a store lists them.
  */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { STORES } from '@holdfast/stores'
 
-const SQL = ['test/rule/', 'test/transaction/', 'test/oversell/', 'packages/holdfast/test/sql/']
-const COMMAND_LINE = 'packages/holdfast/test/cli/commands/'
-const REDIS = [
-  ...['redis', 'redlock'].flatMap((name) => [
-    `test/conformance/${name}`,
-    `packages/holdfast/test/${name}/`,
-  ]),
-  `${COMMAND_LINE}redis`,
-]
-const MYSQL = [
-  ...['test/conformance/mysql', 'packages/holdfast/test/mysql/', `${COMMAND_LINE}databases`],
-  ...SQL,
+const ROOT = join(import.meta.dirname, '../..')
+const COMMANDS = 'packages/holdfast/test/cli/commands/'
+const commandTests = readdirSync(join(ROOT, COMMANDS))
+/** Tests of the servers, and those that several stores share. */
+const SHARED = [
+  'test/servers/',
+  ...['rule', 'transaction', 'oversell'].map((folder) => `test/${folder}/`),
+  'packages/holdfast/test/sql/',
+  `${COMMANDS}databases`,
 ]
 
 /** The servers, and parts of the paths of their tests. */
-export const NEWEST_RUNS = [
-  {
-    name: 'newest',
-    servers: ['etcd', 'zookeeper', 'redis', 'postgres', 'mysql'],
-    tests: [
-      'test/servers/',
-      ...['etcd', 'zookeeper', 'postgres'].flatMap((name) => [
-        `test/conformance/${name}`,
-        `packages/holdfast/test/${name}/`,
-      ]),
-      ...['etcd', 'zookeeper'].map((name) => `${COMMAND_LINE}${name}.`),
-      ...REDIS,
-      ...MYSQL,
-    ],
-  },
-  {
-    name: 'newest-forks',
-    servers: ['valkey', 'mariadb'],
-    tests: ['test/servers/', ...REDIS, ...MYSQL],
-  },
-]
+export const NEWEST_RUNS = ['newest', 'newest-forks'].map((name, index) => {
+  const stores = STORES.filter(({ service }) => service.newest?.[index] !== undefined)
+  return {
+    name,
+    servers: [...new Set(stores.map(({ service }) => service.newest[index]))],
+    tests: [...SHARED, ...stores.flatMap(testsOf)],
+  }
+})
+
+/** @param {{ name: string }} store */
+function testsOf({ name }) {
+  const traps = `packages/holdfast/test/${name}/`
+  return [
+    `test/conformance/${name}`,
+    ...(existsSync(join(ROOT, traps)) ? [traps] : []),
+    ...(commandTests.some((file) => file.startsWith(name)) ? [`${COMMANDS}${name}`] : []),
+  ]
+}

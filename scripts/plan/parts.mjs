@@ -5,8 +5,9 @@
  * Heavy seeds and rounds run on one Node. The other Nodes run what a Node's version can change.
  * `minutes` is what a part took on two cores beside other load, 112 in all: less alone.
  */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { STORES } from '@holdfast/stores'
 import { OTHER_NODES, onNode } from '../nodes.mjs'
 import { node, npm } from '../steps.mjs'
 import { NEWEST_RUNS } from './newest.mjs'
@@ -17,6 +18,7 @@ import { NEWEST_RUNS } from './newest.mjs'
 /** `HOLDFAST_NEWEST=none` leaves the newest servers out. */
 export const NEWEST = process.env.HOLDFAST_NEWEST
 
+const ROOT = join(import.meta.dirname, '../..')
 const FULL = { HOLDFAST_TEST: 'full' }
 
 /** Timers, async contexts, `node:sqlite`, sockets, signals and processes differ by Node. */
@@ -25,15 +27,12 @@ const OF_A_NODE = [
     (room) => `packages/holdfast/test/${room}/`,
   ),
   ...['run', 'supervise'].map((room) => `packages/holdfast/test/cli/${room}/`),
-  ...['memory.', 'embedded', 'redis-ioredis6', 'redis-redis6', 'postgres-pg', 'mysql', 'etcd.'].map(
-    (store) => `test/conformance/${store}`,
-  ),
-  'test/conformance/zookeeper.',
+  ...STORES.filter(({ suite }) => !suite.onOneNode).flatMap(conformanceOf),
 ]
 
 const LIBRARY = 'packages/holdfast/test/'
 /** All but the command line, which is a part of its own. */
-const ROOMS_OF_THE_LIBRARY = readdirSync(join(import.meta.dirname, '../..', LIBRARY), {
+const ROOMS_OF_THE_LIBRARY = readdirSync(join(ROOT, LIBRARY), {
   withFileTypes: true,
 })
   .filter((room) => room.isDirectory() && room.name !== 'cli')
@@ -132,6 +131,17 @@ export const PARTS = [
 ]
 
 /**
+ * The files of the suite over a store: one, or one for each client library of every day.
+ * @param {import('@holdfast/stores/descriptor').StoreDescriptor} store
+ */
+function conformanceOf({ name, service: { libraries } }) {
+  const files = [name, ...libraries.daily.map((library) => `${name}-${library}`)]
+  return files
+    .map((file) => `test/conformance/${file}.test.ts`)
+    .filter((file) => existsSync(join(ROOT, file)))
+}
+
+/**
  * @param {string} name @param {number} minutes @param {string} title
  * @param {readonly string[]} files parts of the paths of the test files
  * @returns {Part}
@@ -154,5 +164,5 @@ function fetchNewest(/** @type {readonly string[]} */ ...servers) {
   )
 }
 
-/** What must be there before any part. */
-export const PREPARATION = [node('what the tests need', 'scripts/needs.mjs'), npm('build', 'build')]
+/** What must be there before any part, beside the build. */
+export const PREPARATION = [node('what the tests need', 'scripts/needs.mjs')]

@@ -34,6 +34,8 @@ export interface SuiteTerms {
   readonly atomicVerbs?: false
   /** How often the usual short TTL its cases need. Default: once. */
   readonly shortTtls?: number
+  /** The suite runs on one Node alone: that of another store has the same client libraries. */
+  readonly onOneNode?: true
   /** What part of the usual number of processes is killed. Default: all. */
   readonly kills?: number
   /** How many servers there are, where it can be chosen. Default: one. */
@@ -59,6 +61,10 @@ export interface SamplePlaces {
 
 /** How tests start the service of a store, and how programs use the store there. */
 export interface StoreService {
+  /** What the service needs beside Node. Default: nothing. */
+  readonly needs?: readonly Need[]
+  /** The newest servers of Debian on which all tests of the store run as well. Default: none. */
+  readonly newest?: readonly NewestServer[]
   /** The client libraries of the store; none where it has a client of its own. */
   readonly libraries: Libraries
   readonly start: (options?: ServiceOptions) => Promise<RunningService>
@@ -138,7 +144,7 @@ export type LoadModule = <Module>(name: string) => Promise<Module>
 /** What the store promises under each fault. */
 export type Promises = Readonly<Record<FaultKind, Cell>>
 
-/** A program on the path or a file, and Debian's package that has it. */
+/** A program on the path or a file (`installed.ts`), and Debian's package that has it. */
 export type Need = readonly [needed: string, debian: string]
 
 /** How the torture tries the store, and what is promised. */
@@ -165,8 +171,6 @@ export interface TorturedStore {
   /** The store has semaphores. */
   readonly counts: boolean
   readonly promises: Promises
-  /** What the store needs beside Node. */
-  readonly needs: readonly Need[]
   /** What Debian's newest server does not do, where older ones break a promise. */
   readonly mended?: MendedServer
   /** Starts the service. */
@@ -209,5 +213,4 @@ export const USUAL = {
   exports: true,
   findsDeadlocks: true,
   counts: true,
-  needs: [],
 } as const

@@ -13,10 +13,10 @@ import {
   type AnyFaultKind,
   type FaultKind,
 } from '@holdfast/stores/faults/catalogue'
+import { isThere } from '@holdfast/stores/installed'
 import { MUTATION_NAMES, MUTATIONS } from './mutations.js'
 import { faultsOf, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
-import { isThere } from './run/preflight.js'
 import { STORE_NAMES, storeOf, STORES } from '@holdfast/stores'
 import { SUBJECT_NAMES } from './subjects/names.js'
 

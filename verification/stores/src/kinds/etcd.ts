@@ -32,6 +32,8 @@ export const store: StoreDescriptor = {
   order: 90,
   service: {
     libraries: { daily: [] },
+    needs: [['etcd', 'etcd-server']],
+    newest: ['etcd'],
     async start({ members = 1 } = {}) {
       const cluster = await startEtcd({ members })
       return {
@@ -65,7 +67,6 @@ export const store: StoreDescriptor = {
       'clock-forward': NO_CLOCK,
       'clock-back': NO_CLOCK,
     }),
-    needs: [['etcd', 'etcd-server']],
     mended: {
       server: 'etcd',
       faults: ['stall', 'quorum-loss'],

@@ -17,6 +17,8 @@ export const store: StoreDescriptor = {
   order: 80,
   service: {
     libraries: { daily: ['mysql2'] },
+    needs: [['mariadbd', 'mariadb-server']],
+    newest: ['mysql', 'mariadb'],
     async start({ empty = false, crowded = false } = {}) {
       const flags = crowded ? ['--max-connections=300'] : []
       const server = await startMysql({ durable: true, flags })
@@ -51,7 +53,6 @@ export const store: StoreDescriptor = {
     ttlMs: 2000,
     boundMs: 9000,
     promises: everywhere(SQL),
-    needs: [['mariadbd', 'mariadb-server']],
     start: ({ kinds }) => mysqlTarget(needsClock(kinds)),
     async open(connection, _index, load) {
       const { mysqlStore } = await load<typeof import('holdfast/mysql')>('mysql')

@@ -24,6 +24,8 @@ export const store: StoreDescriptor = {
   order: 70,
   service: {
     libraries: { daily: ['pg'], others: ['postgres'] },
+    needs: [['/usr/lib/postgresql/*/bin/postgres', 'postgresql']],
+    newest: ['postgres'],
     async start({ empty = false, crowded = false } = {}) {
       const settings = { max_connections: '300' }
       const server = await startPostgres(crowded ? { settings } : {})
@@ -47,7 +49,6 @@ export const store: StoreDescriptor = {
     ttlMs: 2000,
     boundMs: 9000,
     promises: everywhere(SQL),
-    needs: [['/usr/lib/postgresql', 'postgresql']],
     start: ({ kinds }) => postgresTarget(needsClock(kinds)),
     open: (connection, index, load) => openCarelessly(urlOf(connection), index, load),
     url: urlOf,

@@ -21,6 +21,8 @@ export const store: StoreDescriptor = {
   order: 50,
   service: {
     libraries: { daily: ['redis6'], others: ['ioredis6', 'ioredis5'] },
+    needs: REDIS_NEEDS,
+    newest: ['redis', 'valkey'],
     async start() {
       const cluster = await startCluster({ appendOnly: true })
       return {
@@ -37,7 +39,7 @@ export const store: StoreDescriptor = {
       return { store: redisStore({ client }), ...rest }
     },
   },
-  suite: { skip: [REMEMBERS_FEW], kills: FEWER_KILLS, reuse: reusedClients() },
+  suite: { onOneNode: true, skip: [REMEMBERS_FEW], kills: FEWER_KILLS, reuse: reusedClients() },
   torture: {
     ...USUAL,
     ttlMs: 3000,
@@ -48,7 +50,6 @@ export const store: StoreDescriptor = {
       'quorum-loss': ASYNCHRONOUS,
       'endpoint-moves': PLANNED_FAILOVER,
     }),
-    needs: REDIS_NEEDS,
     start: () => clusterTarget(),
     async open({ seeds = [], routes }, index, load) {
       const { redisStore } = await load<typeof import('holdfast/redis')>('redis')

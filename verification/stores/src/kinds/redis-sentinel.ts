@@ -17,6 +17,8 @@ export const store: StoreDescriptor = {
   order: 40,
   service: {
     libraries: { daily: ['ioredis6'], others: ['redis6', 'ioredis5'] },
+    needs: REDIS_NEEDS,
+    newest: ['redis', 'valkey'],
     async start() {
       const group = await startSentinels({ appendOnly: true })
       return {
@@ -37,7 +39,12 @@ export const store: StoreDescriptor = {
     },
     open: openRedis,
   },
-  suite: { skip: [REMEMBERS_FEW], kills: FEWER_KILLS, reuse: reusedClients(SUITE_CLIENTS) },
+  suite: {
+    onOneNode: true,
+    skip: [REMEMBERS_FEW],
+    kills: FEWER_KILLS,
+    reuse: reusedClients(SUITE_CLIENTS),
+  },
   torture: {
     ...USUAL,
     // Leases that outlast a failover, and clients that have to find the new primary.
@@ -45,7 +52,6 @@ export const store: StoreDescriptor = {
     servers: 2,
     boundMs: 14_000,
     promises: everywhere(REPLICATED),
-    needs: REDIS_NEEDS,
     start: () => sentinelTarget(),
     async open({ seeds = [], routes }, index, load) {
       const { redisStore } = await load<typeof import('holdfast/redis')>('redis')

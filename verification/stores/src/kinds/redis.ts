@@ -14,6 +14,8 @@ export const store: StoreDescriptor = {
   order: 30,
   service: {
     libraries: { daily: ['ioredis6', 'redis6'], others: ['ioredis5'] },
+    needs: REDIS_NEEDS,
+    newest: ['redis', 'valkey'],
     async start() {
       const servers = await startServers(1)
       return {
@@ -32,7 +34,6 @@ export const store: StoreDescriptor = {
   torture: {
     ...USUAL,
     promises: everywhere(REDIS),
-    needs: REDIS_NEEDS,
     start: ({ kinds }) => serversApart(1, kinds),
     async open({ ports: [port] }, index, load) {
       const { redisStore } = await load<typeof import('holdfast/redis')>('redis')

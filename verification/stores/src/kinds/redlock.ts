@@ -27,6 +27,8 @@ export const store: StoreDescriptor = {
   order: 60,
   service: {
     libraries: { daily: [MIXED], others: ['ioredis6', 'redis6'] },
+    needs: REDIS_NEEDS,
+    newest: ['redis', 'valkey'],
     start: async ({ members = FEWEST_SERVERS } = {}) => serviceOf(await startServers(members)),
     async open(urls, { library, load, crowded }) {
       const { redlockStore } = await load<typeof import('holdfast/redlock')>('redlock')
@@ -46,6 +48,7 @@ export const store: StoreDescriptor = {
     showsWaiters: false,
   },
   suite: {
+    onOneNode: true,
     // Each node forgets as the Redis store does.
     skip: [REMEMBERS_FEW],
     // The request timeout of a node is shorter than this, and five servers share the machine.
@@ -81,7 +84,6 @@ export const store: StoreDescriptor = {
       'endpoint-moves': absent('its servers have no replicas; each alone is as in redis'),
       'quorum-loss': { verdict: 'promised' },
     }),
-    needs: REDIS_NEEDS,
     start: ({ kinds }) => serversApart(SERVERS, kinds),
     async open({ ports }, index, load) {
       const { redlockStore } = await load<typeof import('holdfast/redlock')>('redlock')

@@ -23,6 +23,11 @@ export const store: StoreDescriptor = {
   order: 100,
   service: {
     libraries: { daily: [] },
+    needs: [
+      ['java', 'default-jre-headless'],
+      ['/usr/share/java/zookeeper.jar', 'zookeeper'],
+    ],
+    newest: ['zookeeper'],
     async start({ members: servers = 1 } = {}) {
       const ensemble = await startZooKeeper({ servers })
       return {
@@ -51,10 +56,6 @@ export const store: StoreDescriptor = {
       ...CONSENSUS,
       oom: absent('not driven here: a Java server without memory ends, as in server-kill'),
     }),
-    needs: [
-      ['java', 'default-jre-headless'],
-      ['/usr/share/java/zookeeper.jar', 'zookeeper'],
-    ],
     start: ({ kinds }) => zookeeperTarget(needNetwork(kinds)),
     open: (connection, _index, load) => openZooKeeper(hostsOf(connection).split(','), { load }),
     url: (connection) => `zk://${hostsOf(connection)}?tickMs=${TICK_MS}`,

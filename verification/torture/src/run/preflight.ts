@@ -1,11 +1,10 @@
 /** Says what is missing before anything is started. */
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
 import { hasNewest } from '@holdfast/servers/newest'
 import { storeOf } from '@holdfast/stores'
 import { FAULTS, type AnyFaultKind } from '@holdfast/stores/faults/catalogue'
+import { isThere } from '@holdfast/stores/installed'
 import type { SubjectName } from '../protocol.js'
 
 export class MissingError extends Error {
@@ -23,7 +22,7 @@ export function preflight(
       'The command line is tried on Linux, and needs flock. On Debian: apt-get install util-linux.',
     )
   }
-  for (const [needed, debian] of storeOf(store).torture.needs) {
+  for (const [needed, debian] of storeOf(store).service.needs ?? []) {
     if (isThere(needed)) continue
     throw new MissingError(
       `The store ${store} needs ${needed}, which is not installed. On Debian: apt-get install ${debian}; or choose others with --store.`,
@@ -63,11 +62,4 @@ function checkFault(kind: AnyFaultKind): void {
       `The fault ${kind} needs gcc. On Debian: apt-get install gcc libc6-dev; or leave it out of --faults.`,
     )
   }
-}
-
-export function isThere(needed: string): boolean {
-  if (needed.startsWith('/')) return existsSync(needed)
-  return (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .some((folder) => existsSync(join(folder, needed)))
 }
