@@ -22,6 +22,8 @@ export interface ProcessName {
 
 /** How soon the end of the process frees the lock. */
 const LOOK_MS = 200
+/** How soon a release by the handle ends the keeper, however long the TTL is. */
+const MOST_BETWEEN_RENEWALS_MS = 5000
 const READY = 'Keeping.\n'
 
 /**
@@ -71,7 +73,7 @@ export async function startKeeper(
 }
 
 function everyMsOf(handle: string): number {
-  return decodeHandle(handle).ttlMs / 3
+  return Math.min(decodeHandle(handle).ttlMs / 3, MOST_BETWEEN_RENEWALS_MS)
 }
 
 /**

@@ -146,10 +146,11 @@ it('keeps the lock while a process runs, and releases it when that ends', async 
   await eventually('the keeper has ended', () => keepers().length === 0)
 })
 
-it('ends the keeper when its lock is released by the handle', async () => {
+it.each(['1s', '1h'])('a release by the handle ends the keeper of a TTL of %s', async (ttl) => {
   const box = new Box()
   const script = new Program('sleep', ['600'])
-  const handle = await acquire(box, '--pid', String(script.pid), '--ttl', '1s')
+  const handle = await acquire(box, '--pid', String(script.pid), '--ttl', ttl)
+  expect(withMark(handle)).toHaveLength(1)
   expect(await box.holdfast(['release', handle]).code()).toBe(0)
   expect(await busy(box)).toBe(0)
   await eventually('the keeper has ended', () => withMark(handle).length === 0)
