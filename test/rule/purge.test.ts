@@ -1,9 +1,13 @@
-/** The rows of long unused locks are deleted, and tokens still grow. */
+/** The rows of long unused locks and of past slots are deleted, and tokens still grow. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { claim, startKits, tokenOf } from './kits.js'
 
 const DAY_MS = 86_400_000
 const NOW_MS = 1_700_000_000_000
+
+function slot(second: number, schedule = 'job'): string {
+  return `${schedule}@tick:2027-01-31T03:00:${String(second).padStart(2, '0')}Z`
+}
 
 const { kits, stop } = await startKits()
 afterAll(stop)
@@ -13,6 +17,7 @@ describe.each(kits)(
   ({ store, prefix, sharing, setClock, ask, purge, connect, blocked }) => {
     const attempt = async (lock: string, id: string, ttlMs?: number): Promise<bigint> =>
       tokenOf(await store.attempt(claim(lock, id, ttlMs), { enqueue: false, tokens: 33 }))
+    const slots = (): string[] => names().filter((name) => name.includes('@tick:'))
     const names = (): string[] => ask(`select name from ${prefix}locks order by name`).split('\n')
 
     test('what was not used for long goes; what is held, guarded by a transaction, or was used lately stays', async () => {
@@ -43,6 +48,40 @@ describe.each(kits)(
       expect(await store.attempt(claim('held', 'f'), { enqueue: false, tokens: 1 })).toMatchObject({
         outcome: 'busy',
       })
+    })
+
+    test('a lock goes whose lease ended, and which no request has asked for since', async () => {
+      await setClock(NOW_MS)
+      const crashed = await attempt('crashed', 'a')
+      await attempt('beside', 'a')
+      await store.attempt(claim('beside', 'b'), { enqueue: true, tokens: 1 })
+      await setClock(NOW_MS + 8 * DAY_MS)
+      purge(7)
+      expect(names()).not.toContain('crashed')
+      expect(names()).not.toContain('beside')
+      expect(names()).toContain('held')
+      expect(await attempt('crashed', 'c')).toBeGreaterThan(crashed)
+    })
+
+    test('an attempt on a slot deletes earlier ones of its schedule that are over', async () => {
+      const others = ['a@tick:2027', 'job', 'job@tick:', 'job@tick:1', slot(1, 'zoo')]
+      await setClock(NOW_MS)
+      for (const name of others) await attempt(name, 'a')
+      for (let second = 0; second < 30; second += 1) await attempt(slot(second), 'a', 5_000)
+      expect(slots()).toHaveLength(34)
+      await store.attempt(claim(slot(29), 'late'), { enqueue: false, tokens: 1 })
+      expect(slots()).toHaveLength(34)
+      await setClock(NOW_MS + 5_001)
+      // Several slots, and other locks, travel in one request.
+      await Promise.all([attempt(slot(31), 'b', 5_000), attempt(slot(30), 'b', 5_000)])
+      for (let second = 32; second < 40; second += 1) await attempt(slot(second), 'b', 5_000)
+      const kept = Array.from({ length: 10 }, (_, at) => slot(30 + at))
+      expect(slots()).toEqual([...others.filter((name) => name.includes('@')), ...kept].toSorted())
+      // The slots that are taken stay so.
+      for (const name of kept)
+        expect(await store.attempt(claim(name, 'c'), { enqueue: false, tokens: 1 })).toMatchObject({
+          outcome: 'busy',
+        })
     })
 
     test('a session that waits for a row that is deleted inserts it again', async () => {

@@ -61,6 +61,17 @@ begin
 
   if v_channels <> '' then call holdfast_notify_clients_v1(v_channels); end if;
   if v_answers is not null then select v_answers as answers; end if;
+  -- The names are hexadecimal digits: these are those of `@tick:`.
+  if a_names like '%407469636B3A%' and a_requests like '%"attempt"%' then
+    set v_index = 0;
+    while v_index < v_count do
+      call holdfast_forget_slots_v1(
+        unhex(json_unquote(json_extract(a_names, concat('$[', v_index, ']')))),
+        timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))
+      );
+      set v_index = v_index + 1;
+    end while;
+  end if;
   if rand() < 0.05 then
     call holdfast_delete_tombstones_v1(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)));
   end if;

@@ -63,6 +63,9 @@ begin
   if v_served then
     commit and no chain no release;
     select 1 as position, cast(v_token as char) as token;
+    if a_verb = 'attempt' and a_name like '%@tick:%' then
+      call holdfast_forget_slots_v1(a_name, v_now);
+    end if;
     if rand() < 0.02 then call holdfast_delete_tombstones_v1(v_now); end if;
   else
     rollback and no chain no release;

@@ -18,6 +18,7 @@ begin
   declare v_now bigint default timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
   declare v_before bigint default v_now - round(a_days * 86400000000);
   declare v_name varbinary(512);
+  declare v_channels longtext character set ascii;
   declare v_guarded boolean;
   declare v_pass boolean;
   declare v_none boolean default false;
@@ -40,6 +41,11 @@ begin
     select guarded into v_guarded from holdfast_locks
      where name = v_name and last_token > 0 and last_token < v_before and sole_expires_us <= v_now
        for update skip locked;
+    set v_channels = '';
+    -- There may have been no request since its leases ended.
+    if v_guarded is not null then
+      call holdfast_expire_and_promote_v1(v_name, v_now, v_channels);
+    end if;
     set v_pass = v_guarded is not null
       and not exists (select 1 from holdfast_holders where name = v_name)
       and not exists (select 1 from holdfast_waiters where name = v_name);
@@ -50,6 +56,7 @@ begin
       set v_count = v_count + 1;
     end if;
     commit and no chain no release;
+    if v_channels <> '' then call holdfast_notify_clients_v1(v_channels); end if;
     set v_none = false;
   end loop;
   close c_idle;

@@ -38,6 +38,7 @@
 -- @include inspect.sql
 -- @include notify-clients.sql
 -- @include delete-tombstones.sql
+-- @include forget-slots.sql
 -- @include keep-waiting.sql
 -- @include apply-in-order.sql
 -- @include apply-fast.sql

@@ -8,7 +8,8 @@
 -- grant. A release must be on the disk before the answer. Otherwise a crash could undo it, and the
 -- lock would stay taken until its TTL.
 --
--- A busy service leaves many tombstones, so one batch in twenty deletes those that have expired.
+-- A busy service leaves many tombstones, so one batch in twenty deletes those that have expired. An
+-- attempt on a slot of a schedule deletes earlier ones.
 --
 -- Input   a_requests  a list of requests, each with its verb and its lock
 -- Output  a list of their answers, in the same order
@@ -32,6 +33,7 @@ declare
   v_answers jsonb[];
   v_unanswered integer := jsonb_array_length(a_requests);
   v_durable boolean := false;
+  v_has_slots boolean;
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception 'the isolation level is %', current_setting('transaction_isolation')
@@ -59,6 +61,7 @@ begin
     perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
   end if;
   v_now := clock_timestamp();
+  v_has_slots := coalesce(v_name, array_to_string(v_names, ' ')) like '%@tick:%';
   if v_name is not null then
     if exists (select from holdfast.waiters w where w.lock = v_name)
        or exists (select from holdfast.holders h where h.lock = v_name and h.expires <= v_now) then
@@ -107,6 +110,10 @@ begin
         or v_request ->> 'verb' in
           ('renew', 'withdraw', 'downgrade', 'adopt', 'takeOver', 'steal', 'guard');
     end loop;
+  end if;
+  if v_has_slots then
+    perform holdfast.forget_slots_v1(r ->> 'lock', v_now)
+       from jsonb_array_elements(a_requests) r where r ->> 'verb' = 'attempt';
   end if;
   if random() < 0.05 then
     delete from holdfast.tombstones t where t.ctid = any (array(

@@ -20,6 +20,7 @@ set search_path = pg_catalog, pg_temp
 as $purge_locks$
 declare
   v_lock record;
+  v_now constant timestamptz := clock_timestamp();
   v_count integer := 0;
 begin
   if a_unused < interval '1 day' then
@@ -29,9 +30,11 @@ begin
   for v_lock in
     select l.name, l.guarded from holdfast.locks l
      where l.last_token > 0
-       and l.last_token < (extract(epoch from clock_timestamp() - a_unused) * 1000000)::bigint
+       and l.last_token < (extract(epoch from v_now - a_unused) * 1000000)::bigint
      limit a_limit for update skip locked
   loop
+    -- There may have been no request since its leases ended.
+    perform holdfast.expire_and_promote_v1(v_lock.name, v_now);
     continue when exists (select from holdfast.holders h where h.lock = v_lock.name)
                or exists (select from holdfast.waiters w where w.lock = v_lock.name);
     continue when v_lock.guarded and not holdfast.try_pass_guard_v1(v_lock.name);

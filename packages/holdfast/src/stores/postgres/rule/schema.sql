@@ -37,6 +37,7 @@
 -- @include steal.sql
 -- @include inspect.sql
 -- @include apply-fast.sql
+-- @include forget-slots.sql
 -- @include apply-batch.sql
 -- @include apply-batch-in-own-transaction.sql
 -- @include purge-locks.sql
