@@ -46,6 +46,20 @@ describe('locks that were idle for a day', () => {
     expect(count(directory)).toBe(1)
   })
 
+  test('go also where no request has asked for them since their leases ended', async () => {
+    const directory = makeDirectory()
+    const granted = await open(directory, (store) => take(store, makeClaim('a', { ttlMs: 1000 })))
+    await open(directory, async () => undefined)
+    expect(count(directory)).toBe(1)
+    const later = machineIn(2 * DAY_MS)
+    const first = openOn({ directory, machine: later })
+    await first.inspect({ prefix: '', limit: 1 })
+    await first.close()
+    expect(count(directory)).toBe(0)
+    const store = closing(openOn({ directory, machine: makeMachine() }))
+    expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(granted.token)
+  })
+
   test('are kept while they are held', async () => {
     const directory = makeDirectory()
     await open(directory, (store) => take(store, makeClaim('a', { ttlMs: 3 * DAY_MS })))
@@ -108,6 +122,12 @@ async function open<R>(
 
 function ahead(ms: number): ReturnType<typeof makeMachine> {
   return makeMachine({ wallMs: () => Date.now() + ms })
+}
+
+/** A machine of the same boot, at a later time. */
+function machineIn(ms: number): ReturnType<typeof makeMachine> {
+  const now = makeMachine()
+  return makeMachine({ wallMs: () => now.wallMs() + ms, monotonicMs: () => now.monotonicMs() + ms })
 }
 
 function count(directory: string): number {

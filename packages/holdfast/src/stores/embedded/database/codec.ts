@@ -14,6 +14,9 @@ export interface StoredLock {
   readonly peerIds: Map<string, string>
 }
 
+/** Two processes of one boot may read the clock so differently, at the very most. */
+export const CLOCK_SLACK_MS = 1000
+
 /** Who made a claim, and where it lives. */
 type PackedSource = [peerId: string, owner: Owner]
 type PackedHolder = [
@@ -28,6 +31,8 @@ type PackedHolder = [
   /** Not stolen, stolen, or stolen for a reason. */
   stolen: 0 | 1 | string,
 ]
+/** Where the end of its lease stands in a holder. */
+export const EXPIRES_MS = 7
 /** What a waiter asks for. */
 type PackedWish = [
   source: number,

@@ -1,10 +1,12 @@
 /**
  * What the database forgets: holders and waiters of an earlier boot, and locks that were idle for a
- * day.
+ * day. A lock whose leases have ended is idle, also where no request has asked for it since: so
+ * are all slots of `oncePerTick`.
  *
  * A row that is deleted takes its last token along, so a floor is raised first that later tokens
  * have to exceed.
  */
+import { CLOCK_SLACK_MS, EXPIRES_MS } from './codec.js'
 import { single, type Database } from './engine.js'
 import type { Machine } from '../folder/machine.js'
 import { assertGone } from './other-boot.js'
@@ -48,7 +50,7 @@ export function forgetSomeIdle(db: Database, machine: Machine): boolean {
     { count: number; last: number | null },
   ]
   if (found.last !== null) {
-    const old = `busy = 0 AND touched_ms < ${nowMs - KEEP_IDLE_MS} AND rowid > ${from} AND rowid <= ${found.last}`
+    const old = `rowid > ${from} AND rowid <= ${found.last} AND touched_ms < ${nowMs - KEEP_IDLE_MS} AND ${idle(machine)}`
     raiseTokenFloor(db, old)
     db.exec(`DELETE FROM locks WHERE ${old}`)
   }
@@ -56,6 +58,13 @@ export function forgetSomeIdle(db: Database, machine: Machine): boolean {
   writeFact(db, 'idle_row', more ? (found.last ?? 0) : 0)
   if (!more) writeFact(db, 'idle_round_ms', nowMs)
   return more
+}
+
+/** Returns the condition that a lock has no waiters, and no holder whose lease may last. */
+function idle(machine: Machine): string {
+  const endedMs = Math.floor(machine.monotonicMs()) - CLOCK_SLACK_MS
+  const lasts = `SELECT 1 FROM json_each(state, '$.h') WHERE json_extract(value, '$[${EXPIRES_MS}]') >= ${endedMs}`
+  return `(busy = 0 OR (json_array_length(state, '$.w') = 0 AND NOT EXISTS (${lasts})))`
 }
 
 /** Whether a round has been begun, or the last one is an hour ago. */

@@ -2,7 +2,7 @@
 import { withdrawalsFirst } from '../../../collections/withdrawals-first.js'
 import { StoreUnavailableError } from '../../../errors.js'
 import { isIdle, type Holder, type LockState, type RuleStep } from '../../../store/lock-state.js'
-import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
+import { CLOCK_SLACK_MS, newStoredLock, pack, unpack, type StoredLock } from './codec.js'
 import type { Database, Statement } from './engine.js'
 import { readTokenFloor } from './forgetting.js'
 import type { Machine } from '../folder/machine.js'
@@ -12,8 +12,6 @@ import type { Machine } from '../folder/machine.js'
  * suffice.
  */
 const TOMBSTONES = 4
-/** Two processes of one boot may read the clock so differently, at the very most. */
-const CLOCK_SLACK_MS = 1000
 
 /** The number of locks that stay unpacked between transactions. */
 const CACHED_LOCKS = 256
