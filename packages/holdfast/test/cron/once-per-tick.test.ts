@@ -11,15 +11,21 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 const DUE = new Date('2027-06-30T03:00:00Z')
 const LATE_MS = 18
+const DAY_MS = 86_400_000
 const PATTERN = '0 3 * * *'
 
 type Callback = ReturnType<typeof oncePerTick>
 
 interface Library {
-  /** Makes a job, and calls it as the library does when a run is due. */
+  /** Makes a job, and calls it as its library does for the run that was due last. */
   call(callback: Callback, name?: string): Promise<unknown>
   /** How an error says that its job gets a name. */
   readonly cure: string
+}
+
+/** Returns when a run was due last. */
+function lastDue(): Date {
+  return new Date(Date.now() - LATE_MS)
 }
 
 /** Calls a job of node-schedule as it does itself, with a time that its types do not know. */
@@ -51,14 +57,14 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
   },
   'node-schedule': {
     async call(callback, name) {
-      await invoke(name ? new Job(name, callback) : new Job(callback), DUE)
+      await invoke(name ? new Job(name, callback) : new Job(callback), lastDue())
     },
     cure: "scheduleJob('report'",
   },
   'node-cron': {
     call: (callback, name) => {
       const task = createTask(PATTERN, () => undefined, { timezone: 'UTC', ...(name && { name }) })
-      const context = { date: DUE, dateLocalIso: '', triggeredAt: new Date(), task }
+      const context = { date: lastDue(), dateLocalIso: '', triggeredAt: new Date(), task }
       return callback.call(undefined, context)
     },
     cure: "schedule(pattern, …, { name: 'report' })",
@@ -80,6 +86,13 @@ afterEach(async () => {
   vi.useRealTimers()
   await Promise.all([one.close(), two.close()])
 })
+
+/** A promise that the test settles. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open!: () => void
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open: () => open() }
+}
 
 function mustNotRun(): never {
   throw new Error('the work ran')
@@ -129,6 +142,50 @@ describe.each(EACH)('%s', (_, { call, cure }) => {
     const wrapped = oncePerTick(one, mustNotRun, { atLeastMs: 5_000 })
     await expect(call(wrapped, 'a')).rejects.toThrow('the work ran')
   })
+})
+
+/** The run of the next day is due, while that of this day still works. */
+function passOneDay(): void {
+  vi.setSystemTime(DUE.getTime() + DAY_MS + LATE_MS)
+}
+
+test.each(EACH)('%s: the next slot is skipped while the last run works', async (_, { call }) => {
+  const skipped: SkippedTick[] = []
+  const [begun, ended] = [gate(), gate()]
+  const long = async (): Promise<void> => {
+    begun.open()
+    await ended.opened
+  }
+  const first = call(oncePerTick(one, long, { atLeastMs: 5_000 }), 'a')
+  await begun.opened
+  passOneDay()
+  const onSkip = (tick: SkippedTick): unknown => skipped.push(tick)
+  // In one process croner takes a name once.
+  await call(oncePerTick(two, mustNotRun, { name: 'a', atLeastMs: 5_000, onSkip }))
+  expect(skipped).toMatchObject([
+    { slot: new Date(DUE.getTime() + DAY_MS), reason: 'still-running' },
+  ])
+  ended.open()
+  await first
+})
+
+test.each(EACH)('%s: the next slot is queued if so asked', async (_, { call }) => {
+  const runs: unknown[] = []
+  const [begun, ended] = [gate(), gate()]
+  const long = async (): Promise<void> => {
+    begun.open()
+    await ended.opened
+    runs.push('first has ended')
+  }
+  const first = call(oncePerTick(one, long, { atLeastMs: 5_000 }), 'a')
+  await begun.opened
+  passOneDay()
+  const options = { name: 'a', atLeastMs: 5_000, overlap: 'queue' } as const
+  const second = call(oncePerTick(two, (_lease, slot) => runs.push(slot), options))
+  await expect.poll(async () => (await one.mutex('a').inspect()).waiters.length).toBe(1)
+  ended.open()
+  await Promise.all([first, second])
+  expect(runs).toEqual(['first has ended', new Date(DUE.getTime() + DAY_MS)])
 })
 
 test('a run by hand, with no time of its own, is due now', async () => {
