@@ -6,7 +6,7 @@ import { testingStore, type TestingStore } from 'holdfast/testing'
 import { Test } from '@nestjs/testing'
 import { expect, test } from 'vitest'
 import { after } from '../../../../test/support/after.js'
-import { startApp } from '../app.js'
+import { gate, startApp } from '../app.js'
 
 const SLOT = /@tick:(.*)$/
 
@@ -81,6 +81,58 @@ test.each(['above', 'below'])('@OncePerTick %s @Cron runs each slot once', async
   // The run of the last slot may be on its way.
   expect(slots.length - ran()).toBeLessThanOrEqual(1)
   expect(ran()).toBeLessThanOrEqual(slots.length)
+})
+
+class LongJob {
+  readonly begun = gate()
+  readonly ended = gate()
+  runs = 0
+
+  /** The first run takes as long as the test wants. */
+  protected async work(): Promise<void> {
+    this.runs += 1
+    if (this.runs > 1) return
+    this.begun.open()
+    await this.ended.opened
+  }
+}
+
+@Injectable()
+class Skipping extends LongJob {
+  @Cron(CronExpression.EVERY_SECOND)
+  @OncePerTick({ atLeastMs: 60_000, name: 'long' })
+  run(): Promise<void> {
+    return this.work()
+  }
+}
+
+@Injectable()
+class Queueing extends LongJob {
+  @Cron(CronExpression.EVERY_SECOND)
+  @OncePerTick({ atLeastMs: 60_000, name: 'long', overlap: 'queue' })
+  run(): Promise<void> {
+    return this.work()
+  }
+}
+
+test.each([
+  ['skipped', Skipping, 0],
+  ['queued', Queueing, 1],
+] as const)('the next slot is %s while the last run works', async (_, Job, waiting) => {
+  const { get, store } = await startApp({ imports: [ScheduleModule.forRoot()], providers: [Job] })
+  const job = get<LongJob>(Job)
+  await job.begun.opened
+  const slots = async (): Promise<number> =>
+    (await store.elsewhere.inspect({ prefix: 'long@tick:' })).length
+  await expect.poll(slots, { timeout: 10_000 }).toBeGreaterThan(1)
+  expect(job.runs).toBe(1)
+  const { waiters } = await store.elsewhere.mutex('long').inspect()
+  expect(Math.min(waiters.length, 1)).toBe(waiting)
+  const taken = await slots()
+  job.ended.open()
+  await expect.poll(() => job.runs, { timeout: 10_000 }).toBeGreaterThan(waiting ? taken - 1 : 1)
+  // What was skipped never runs.
+  if (!waiting) expect((await slots()) - job.runs).toBeGreaterThanOrEqual(taken - 1)
 })
 
 test('the slot is in the time zone of the job', async () => {
