@@ -3,22 +3,28 @@
  *
  * Its argument is JSON: `{ port, periods, atLeastMs }`, the port of a Redis and the periods in
  * seconds. It prints a line of JSON when it is ready, and one for each run and each slot that it
- * leaves to another replica.
+ * leaves to another replica. After SIGTERM it stops everything, prints what is left, and ends by
+ * itself.
  */
 import 'reflect-metadata'
+import { channel } from 'node:diagnostics_channel'
+import { HoldfastModule, OncePerTick } from '@holdfast/nestjs'
 import { Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { createLocks } from 'holdfast'
+import { createLocks, onLockEvent } from 'holdfast'
 import { oncePerTick, runCoordinator, slotOf } from 'holdfast/cron'
 import { redisStore } from 'holdfast/redis'
 import { Redis } from 'ioredis6'
 import { CronJob } from 'cron'
 import { Cron } from 'croner'
-import { schedule } from 'node-cron'
-import { scheduleJob } from 'node-schedule'
+import { schedule, shutdown } from 'node-cron'
+import { gracefulShutdown, scheduleJob } from 'node-schedule'
 
 const { port, periods, atLeastMs } = JSON.parse(process.argv[2])
-const locks = createLocks(redisStore({ client: new Redis(port) }))
+const client = new Redis(port)
+const locks = createLocks(redisStore({ client }))
+/** What stops the jobs of the libraries. */
+const stops = [shutdown, gracefulShutdown]
 await locks.ping()
 
 function print(line) {
@@ -45,9 +51,14 @@ function wrapped(name, terms) {
 
 /** How each library starts a job. */
 const SCHEDULERS = {
-  croner: (name, pattern, terms) => new Cron(pattern, { name }, wrapped(name, terms)),
-  cron: (name, cronTime, terms) =>
-    CronJob.from({ cronTime, name, onTick: wrapped(name, terms), start: true }),
+  croner(name, pattern, terms) {
+    const job = new Cron(pattern, { name }, wrapped(name, terms))
+    stops.push(() => job.stop())
+  },
+  cron(name, cronTime, terms) {
+    const job = CronJob.from({ cronTime, name, onTick: wrapped(name, terms), start: true })
+    stops.push(() => job.stop())
+  },
   'node-schedule': (name, pattern, terms) => scheduleJob(name, pattern, wrapped(name, terms)),
   'node-cron': (name, pattern, terms) => schedule(pattern, wrapped(name, terms), { name }),
   coordinator(name, pattern, terms) {
@@ -82,27 +93,67 @@ function jobsOf(library) {
   return Jobs
 }
 
+/** A class of NestJS with decorated methods. */
+function DecoratedJobs() {}
+
+/** Adds methods, which learn their slot from the lock that was granted. */
+function addDecoratedJobs(library) {
+  for (const seconds of periods) {
+    const name = `${library} ${seconds}`
+    const taken = []
+    const stop = onLockEvent('granted', ({ lock }) => {
+      const [schedule, slot] = lock.split('@tick:')
+      if (schedule === name && slot !== undefined) taken.push(Date.parse(slot))
+    })
+    stops.push(stop)
+    DecoratedJobs.prototype[`each${seconds}`] = async () => print({ name, slot: taken.shift() })
+    decorate(DecoratedJobs, seconds, OncePerTick({ name, ...termsOf(seconds) }))
+  }
+}
+
+/** Applies a decorator, without the syntax that Node does not have. */
+function decorate({ prototype }, seconds, decorator) {
+  const method = `each${seconds}`
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, method)
+  decorator(prototype, method, descriptor)
+  Object.defineProperty(prototype, method, descriptor)
+}
+
 /** The module of NestJS, which each start decorates. */
 function App() {}
 
-/** Starts the jobs of NestJS: decorated methods, without the syntax that Node does not have. */
-async function startNest(library, { Cron: Scheduled, ScheduleModule, SchedulerRegistry }) {
-  const Jobs = jobsOf(library)
+async function startNest(library, Jobs, schedules, imports = []) {
+  const { Cron: Scheduled, ScheduleModule, SchedulerRegistry } = schedules
   Injectable()(Jobs)
-  Reflect.defineMetadata('design:paramtypes', [SchedulerRegistry], Jobs)
-  for (const seconds of periods) {
-    const method = `each${seconds}`
-    const decorate = Scheduled(`*/${seconds} * * * * *`, { name: `${library} ${seconds}` })
-    decorate(Jobs.prototype, method, Object.getOwnPropertyDescriptor(Jobs.prototype, method))
-  }
-  Module({ imports: [ScheduleModule.forRoot()], providers: [Jobs] })(App)
+  if (Jobs.length > 0) Reflect.defineMetadata('design:paramtypes', [SchedulerRegistry], Jobs)
+  for (const seconds of periods)
+    decorate(Jobs, seconds, Scheduled(`*/${seconds} * * * * *`, { name: `${library} ${seconds}` }))
+  Module({ imports: [...imports, ScheduleModule.forRoot()], providers: [Jobs] })(App)
   const app = await NestFactory.createApplicationContext(App, { logger: ['error'] })
   await app.init()
+  stops.push(() => app.close())
 }
 
 for (const [library, start] of Object.entries(SCHEDULERS))
   for (const seconds of periods)
     start(`${library} ${seconds}`, `*/${seconds} * * * * *`, termsOf(seconds))
-await startNest('nestjs', await import('@nestjs/schedule'))
-await startNest('nestjs 12', await import('nestjs-schedule12'))
+const schedules = await import('@nestjs/schedule')
+await startNest('nestjs', jobsOf('nestjs'), schedules)
+await startNest('nestjs 12', jobsOf('nestjs 12'), await import('nestjs-schedule12'))
+const holdfast = HoldfastModule.forRootAsync({
+  useFactory: () => ({ store: redisStore({ client }) }),
+})
+addDecoratedJobs('@OncePerTick')
+await startNest('@OncePerTick', DecoratedJobs, schedules, [holdfast])
 print({ ready: process.pid })
+
+async function end() {
+  for (const stop of stops) await stop()
+  await locks.close()
+  await client.quit()
+  print({
+    subscribed: ['granted', 'error'].some((name) => channel(`holdfast:${name}`).hasSubscribers),
+  })
+}
+
+process.once('SIGTERM', () => void end())

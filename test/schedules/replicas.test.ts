@@ -1,10 +1,12 @@
 /**
- * Replicas whose clocks differ by more than a period: each slot of each library runs once.
+ * Replicas whose clocks differ by more than a period: each slot of each library runs once. Stopped,
+ * they end by themselves.
  *
  * All libraries and periods share the replicas. So the exhaustive plan takes five minutes, for 60
  * ticks of 5 s and 300 of 1 s.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type RedisServer, startRedis } from '@holdfast/servers/redis'
@@ -14,8 +16,10 @@ import { isFull } from '../support/plan.js'
 
 const LIBRARIES = [
   ...['croner', 'cron', 'node-schedule', 'node-cron', 'coordinator'],
-  ...['nestjs', 'nestjs 12'],
+  ...['nestjs', 'nestjs 12', '@OncePerTick'],
 ]
+/** Nothing calls a program for a slot that a decorated method leaves out. */
+const SILENT = '@OncePerTick'
 const { clocksMs, periods, forMs } = isFull()
   ? { clocksMs: [0, 1_000, 2_000], periods: [1, 5], forMs: 300_000 }
   : { clocksMs: [0, 2_000], periods: [1], forMs: 5_000 }
@@ -30,9 +34,18 @@ interface Line {
   readonly reason?: string
 }
 
+/** For a stop: jobs that just run, on a busy machine. */
+const END_MS = 60_000
+
+interface Left {
+  readonly subscribed: boolean
+}
+
 let redis: RedisServer
 const clocks: ServerClock[] = []
 const replicas: ChildProcess[] = []
+/** What replicas print after their stop. */
+const left: Left[] = []
 
 beforeAll(async () => {
   redis = await startRedis()
@@ -58,8 +71,9 @@ function startReplica(aheadMs: number, lines: Line[]): Promise<void> {
   return new Promise((resolve, reject) => {
     replica.on('exit', (code, signal) => reject(new Error(`A replica ended: ${code ?? signal}.`)))
     createInterface({ input: replica.stdout }).on('line', (text) => {
-      const line = JSON.parse(text) as Line | { readonly ready: number }
+      const line = JSON.parse(text) as Line | { readonly ready: number } | Left
       if ('ready' in line) resolve()
+      else if ('subscribed' in line) left.push(line)
       else lines.push(line)
     })
   })
@@ -92,9 +106,22 @@ test('each slot runs on one replica, at each period', { timeout: forMs + 120_000
       expect(new Set(ran).size, library).toBe(ran.length)
       // The other replicas had the same slots.
       const left = own.filter(({ reason }) => reason !== undefined).map(({ slot }) => slot)
-      expect(slots.filter((slot) => left.includes(slot)).length, library).toBeGreaterThan(0)
+      const shared = slots.filter((slot) => left.includes(slot))
+      if (library !== SILENT) expect(shared.length, library).toBeGreaterThan(0)
       console.log(
         `${library}, each ${seconds} s: ${slots.length} slots, ${inTime.length} runs, ${left.length} left to others`,
       )
     }
 })
+
+test(
+  'after the stop of its jobs and locks a replica ends, and listens to nothing',
+  async () => {
+    const ends = replicas.map((replica) => once(replica, 'exit'))
+    for (const replica of replicas) replica.kill('SIGTERM')
+    const codes = (await Promise.all(ends)).map(([code]) => code as unknown)
+    expect(codes).toEqual(replicas.map(() => 0))
+    expect(left).toEqual(replicas.map(() => ({ subscribed: false })))
+  },
+  END_MS,
+)
