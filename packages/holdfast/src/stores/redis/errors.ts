@@ -35,6 +35,12 @@ const DEFAULT_RIGHTS = rightsBelow('hf')
 /** By the first word of what the server answers. */
 const ADVICE = new Map<string, Advice>([
   ['WRONGPASS', auth('Check the user name and the password of the client.')],
+  [
+    'BADTOKEN',
+    auth(
+      'Give the token of this endpoint: as an option, in the URL, in a file (?tokenFile=), or in UPSTASH_REDIS_REST_TOKEN.',
+    ),
+  ],
   ['NOAUTH', auth('The server asks for a password: give the client one that it accepts.')],
   ['NOPERM', auth(DEFAULT_RIGHTS)],
   [

@@ -99,7 +99,7 @@ function findNoCache(): { readonly cache?: string } {
 /** An answer of the server itself is JSON. Any other comes from something in between. */
 function resultOf(status: number, text: string): unknown {
   if (status === 401 || status === 403)
-    throw new RestRefusal('WRONGPASS The endpoint refuses the token')
+    throw new RestRefusal('BADTOKEN The endpoint refuses the token')
   if (status === 429)
     throw new RestRefusal('ERR The endpoint limits the number of requests (HTTP 429)')
   if (status === 0 || (status >= 300 && status < 400))
