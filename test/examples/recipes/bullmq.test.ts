@@ -133,7 +133,7 @@ test('a store that is away fails the job, which BullMQ tries again', async () =>
     await locks.close()
     client.disconnect()
   })
-  await locks.ping()
+  await client.ping()
   await startWorker(locks, async () => 'done')
   await other.kill()
   const job = await queue.add('ada', {}, { attempts: 20, backoff: { type: 'fixed', delay: 100 } })
