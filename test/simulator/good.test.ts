@@ -3,7 +3,7 @@ import { drawCase, examine, explore, STORE_NAMES } from '@holdfast/simulator'
 import { describe, expect, test } from 'vitest'
 import { firstSeed, isFull } from '../support/plan.js'
 
-const SEEDS = isFull() ? 300 : 30
+const SEEDS = isFull() ? 270 : 22
 /** Each seed computes for up to a second, at a low priority beside other files. */
 const LIMIT_MS = SEEDS * 10_000
 const FIRST_SEED = firstSeed(SEEDS)
@@ -23,7 +23,7 @@ describe('the real runtime', () => {
     },
   )
 
-  test.each(['memory', 'redis'] as const)(
+  test.each(['memory', 'redis', 'etcd-queue', 'zookeeper-queue'] as const)(
     'runs the same again from the same seed, over %s',
     async (store) => {
       const [one, two] = [await examine(drawCase(11, store)), await examine(drawCase(11, store))]

@@ -12,6 +12,15 @@ export { checkKeys, type KnownKeys } from './options/known-keys.js'
 export { checkDuration } from './options/lock-options.js'
 export { checkWhole } from './options/whole-number.js'
 
+/** The queue recipe of etcd and ZooKeeper, and its port, for the simulator's services. */
+export { CoordinationStore } from './stores/coordination/store.js'
+export type * from './stores/coordination/connection/service.js'
+export { elapsedMs, momentOf, type Moment } from './stores/coordination/connection/moment.js'
+export type { EntryData } from './stores/coordination/wire.js'
+export { QueueView } from './stores/coordination/queue/queue-view.js'
+export { mayGo, positionOf } from './stores/coordination/queue/queue-rule.js'
+export { ClaimsInDoubt } from './in-doubt/claims-in-doubt.js'
+
 /** The parts of the command line, of which `holdfast lab` is made. */
 export { LAB_ABOUT, LAB_OPTIONS, LAB_TOPICS } from './cli/args/lab-options.js'
 export { parseDuration } from './cli/args/duration.js'

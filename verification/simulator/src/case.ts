@@ -7,10 +7,11 @@ import {
   drawFaults,
   drawNodeFaults,
   drawOutage,
+  drawQueueFaults,
   drawServiceFaults,
   type FaultShape,
 } from './faults/plan.js'
-import { ADOPTS, NODES, type StoreName } from './server/models.js'
+import { ADOPTS, keepsEntries, NODES, type StoreName } from './server/models.js'
 import { Dice } from '@holdfast/workload'
 import type { ClockErrors } from './world/machine-clock.js'
 import {
@@ -25,6 +26,7 @@ import {
 export const PROCESSES = 4
 export const DURATION_MS = 20_000
 export const TTL_MS = 1000
+const LONG_TTL_MS = 4000
 
 /**
  * How far the rate of one clock is off at most. Two such clocks part by no more than the margin of
@@ -57,7 +59,7 @@ export function drawCase(seed: number, store: StoreName): Case {
     seed,
     store,
     durationMs: DURATION_MS,
-    ttlMs: TTL_MS,
+    ttlMs: drawTtl(seed, store),
     clocks: Array.from({ length: PROCESSES }, () => drawClock(world)),
     serverClocks: [drawClock(world), ...drawMoreClocks(seed, NODES[store] - 1)],
     lanes: world.whole(1, 3),
@@ -71,6 +73,12 @@ export function drawCase(seed: number, store: StoreName): Case {
     }),
     faults: drawAllFaults(seed, store, shape).sort((a, b) => a.atMs - b.atMs),
   }
+}
+
+/** With a long TTL, claims wait on another session than they hold on. */
+function drawTtl(seed: number, store: StoreName): number {
+  const isLong = keepsEntries(store) && Dice.named(seed, 'ttl').chance(0.3)
+  return isLong ? LONG_TTL_MS : TTL_MS
 }
 
 /** The script, in which leases pass to other processes where the store can do that. */
@@ -89,6 +97,7 @@ function drawAllFaults(seed: number, store: StoreName, shape: FaultShape): Fault
   const usual = drawFaults(Dice.named(seed, 'faults'), shape)
   const dice = Dice.named(seed, 'service faults')
   if (store === 'redis') return [...outage, ...usual, ...drawServiceFaults(dice, shape)]
+  if (keepsEntries(store)) return [...outage, ...usual, ...drawQueueFaults(dice, shape)]
   if (store === 'redlock') return [...outage, ...drawNodeFaults(dice, shape, usual, NODES.redlock)]
   return [...outage, ...usual]
 }

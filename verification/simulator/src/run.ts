@@ -5,9 +5,10 @@ import type { HistoryEvent } from '@holdfast/conformance'
 import type { Case } from './case.js'
 import { arrange } from './faults/apply.js'
 import { realRuntime, type Runtime } from './runtime.js'
-import { makeService } from './server/models.js'
+import { keepsEntries, makeService } from './server/models.js'
 import type { TokenMark } from './redlock/token-log.js'
 import type { ServerHold } from './server/truth.js'
+import { findLeaks } from './leaks.js'
 import { Site, type Ground } from './site.js'
 import type { Breach } from './workload/circumstances.js'
 import { Chronicle } from './workload/chronicle.js'
@@ -22,6 +23,8 @@ import { drawMoments } from './world/moments.js'
  * After arrivals stopped and faults healed, every waiter must be served within this time.
  */
 const DRAIN_MS = 4000
+/** Entries of a dead client go with its session, which lives longer than its TTL. */
+const SESSION_SPARE_MS = 3000
 /** Closing the clients after that takes no longer than this. */
 const CLOSE_MS = 6000
 /**
@@ -49,6 +52,8 @@ export interface Outcome {
   readonly leftOver: readonly ServerHold[]
   /** The tokens that each server of Redlock voted with and sealed. */
   readonly tokenLogs: readonly (readonly TokenMark[])[]
+  /** What clients left behind in the queues of the service, though they held and wanted nothing. */
+  readonly leaked: readonly string[]
   readonly counters: FencedCounters
   readonly claimants: Claimants
   /** Whose lease each caller that adopts was to get. */
@@ -72,9 +77,10 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   await agenda.run(plan.durationMs, exhausted)
   circumstances.closing = true
   heal()
-  await agenda.run(plan.durationMs + DRAIN_MS, () => exhausted() || idle())
+  await agenda.run(plan.durationMs + drainMs(plan), () => exhausted() || idle())
   const drainedMs = agenda.nowMs - plan.durationMs
   const stuck = sites.flatMap((site) => stuckActors(site, chronicle.events))
+  const leaked = server.entriesOf ? await findLeaks(ground, sites, exhausted) : []
   await closeAll(agenda, sites, exhausted)
   const closedMs = agenda.nowMs
   await agenda.run(closedMs + IN_FLIGHT_MS, exhausted)
@@ -85,6 +91,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     risen: server.truth.risen,
     leftOver: leftOver(ground, sites, closedMs),
     tokenLogs: server.tokenLogs ?? [],
+    leaked,
     counters: ground.counters,
     claimants: ground.claimants,
     heirs: ground.handOvers.byHeir,
@@ -93,6 +100,10 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     drainedMs,
     steps: agenda.fired,
   }
+}
+
+function drainMs({ store, ttlMs }: Case): number {
+  return keepsEntries(store) ? DRAIN_MS + ttlMs + SESSION_SPARE_MS : DRAIN_MS
 }
 
 /** A case before its first event. */
@@ -113,7 +124,7 @@ function prepare(plan: Case, runtime: Runtime): Prepared {
     plan,
     runtime,
     agenda,
-    server: makeService(plan.store, agenda, clocks, runtime),
+    server: makeService(plan, agenda, clocks, runtime),
     chronicle: new Chronicle(agenda),
     counters: new FencedCounters(),
     circumstances,

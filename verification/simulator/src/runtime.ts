@@ -8,7 +8,23 @@ import { memoryStore } from 'holdfast/memory'
 import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
-import { grantRule } from 'holdfast/internal'
+import {
+  ClaimsInDoubt,
+  CoordinationStore,
+  grantRule,
+  mayGo,
+  positionOf,
+  QueueView,
+} from 'holdfast/internal'
+
+/** The queue recipe of etcd and ZooKeeper, and what their services share with it. */
+export interface Recipe {
+  readonly CoordinationStore: typeof CoordinationStore
+  readonly QueueView: typeof QueueView
+  readonly mayGo: typeof mayGo
+  readonly positionOf: typeof positionOf
+  readonly ClaimsInDoubt: typeof ClaimsInDoubt
+}
 
 export interface Runtime {
   readonly createLocks: typeof createLocks
@@ -16,6 +32,7 @@ export interface Runtime {
   readonly onLockEvent: typeof onLockEvent
   readonly redisStore: (options: RedisStoreOptions) => Store
   readonly redlockStore: typeof redlockStore
+  readonly recipe: Recipe
   /** What the server of a store decides by. */
   readonly rule: typeof grantRule
 }
@@ -26,5 +43,6 @@ export const realRuntime: Runtime = {
   onLockEvent,
   redisStore,
   redlockStore,
+  recipe: { CoordinationStore, QueueView, mayGo, positionOf, ClaimsInDoubt },
   rule: grantRule,
 }

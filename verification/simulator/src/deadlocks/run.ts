@@ -41,7 +41,7 @@ export async function runDeadlocks(
 ): Promise<DeadlockOutcome> {
   const agenda = new Agenda(drawMoments(plan.seed))
   const clock = new MachineClock(agenda, plan.serverClock)
-  const service = makeService(plan.store, agenda, [clock], runtime)
+  const service = makeService(plan, agenda, [clock], runtime)
   const world: World = { plan, runtime, agenda, service, waits: new Waits(agenda), closing: false }
   const sites = plan.clocks.map((_, index) => new DeadlockSite(world, index))
   const heal = arrange({ agenda, sites, servers: service.hosts }, plan.faults)

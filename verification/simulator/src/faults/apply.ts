@@ -67,6 +67,7 @@ const BEGIN: Begin = {
   slow: (stage, { meanMs, ...where }) => changeConditions(linksOf(stage, where), { meanMs }),
   swell: (stage, { times, process }) =>
     changeConditions(linksOf(stage, { process }), { swellsWakes: times }),
+  lag: (stage, { lagMs, process }) => changeConditions(linksOf(stage, { process }), { lagMs }),
   cut(stage, { holds, ...where }) {
     const links = linksOf(stage, where)
     for (const { conditions } of links) conditions.cut = holds ? 'hold' : 'drop'

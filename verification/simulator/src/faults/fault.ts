@@ -30,6 +30,8 @@ export type Fault =
   | ({ readonly kind: 'slow'; readonly meanMs: number } & During & OfProcess & OfNode)
   /** Wake-ups arrive damaged: see `LinkConditions.swellsWakes`. */
   | ({ readonly kind: 'swell'; readonly times: number } & During & OfProcess)
+  /** The server of a process falls behind the others: see `LinkConditions.lagMs`. */
+  | ({ readonly kind: 'lag'; readonly lagMs: number } & During & OfProcess)
   /** A partition. What is sent vanishes, or arrives when it is over. */
   | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess & OfNode)
   /** The process is stopped. */

@@ -65,6 +65,16 @@ export function drawServiceFaults(dice: Dice, shape: FaultShape): Fault[] {
   ]
 }
 
+/** What a service with connections and servers that fall behind has, beside all the others. */
+export function drawQueueFaults(dice: Dice, shape: FaultShape): Fault[] {
+  const resets = dice.chance(0.5) ? dice.whole(1, 6) : 0
+  const lags = dice.chance(0.4) ? dice.whole(1, 3) : 0
+  return [
+    ...Array.from({ length: resets }, () => drawFault(dice, shape, 'reset', false)),
+    ...Array.from({ length: lags }, () => drawFault(dice, shape, 'lag', false)),
+  ]
+}
+
 /**
  * Over several servers: the usual faults strike one of them, or all ways of a process, and more
  * befall the ways.
@@ -184,6 +194,13 @@ const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
     forMs: forMs(8000),
     process,
     times: dice.pick([2, 1000]),
+  }),
+  lag: ({ dice, atMs, process, forMs }) => ({
+    kind: 'lag',
+    atMs,
+    forMs: forMs(5000),
+    process,
+    lagMs: dice.pick([20, 150, 1000]),
   }),
   cut: ({ dice, atMs, process, forMs }) => ({
     kind: 'cut',

@@ -1,6 +1,7 @@
 /** Judges a run by what was promised under its faults. */
 import { checkHistory, type HistoryEvent, type Promised } from '@holdfast/conformance'
 import type { Case } from '../case.js'
+import { keepsEntries } from '../server/models.js'
 import type { Outcome } from '../run.js'
 import type { ServerHold } from '../server/truth.js'
 import { nanoseconds } from '../workload/chronicle.js'
@@ -8,6 +9,7 @@ import { STRICT } from '@holdfast/workload'
 import type { Finding } from './finding.js'
 import { promisesOf } from './promises.js'
 import { tokenFindings } from './redlock-tokens.js'
+import { lateWakeUps } from './wake-ups.js'
 
 export type { Finding } from './finding.js'
 
@@ -29,11 +31,12 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     truth: exclusion && SLACK,
     release: release && SLACK,
   }
+  const ordered = keepsEntries(plan.store) ? withoutSharedHeirs(outcome) : outcome.events
   return [
     ...exclusionFindings(outcome.events, exclusionUntilMs, false),
     ...checkHistory(history, { promised }),
     // Where two may hold at once, their times do not show the order of their grants.
-    ...checkHistory(outcome.events, { promised: { exclusion: false, tokens } }).filter(
+    ...checkHistory(ordered, { promised: { exclusion: false, tokens } }).filter(
       ({ property }) => exclusion || property !== 'grant-order',
     ),
     ...checkHistory(outcome.events, { promised: { ...NOTHING_ELSE, counter: tokens } }),
@@ -41,6 +44,8 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
     ...(liveness ? outcome.leftOver.map(leftOver) : []),
+    ...outcome.leaked.map(leaked),
+    ...(plan.faults.length === 0 && keepsEntries(plan.store) ? lateWakeUps(outcome) : []),
     ...tokenFindings(outcome.events, outcome.tokenLogs),
     ...outcome.breaches.filter(({ property }) => exclusion || !NEEDS_EXCLUSION.has(property)),
   ]
@@ -58,6 +63,17 @@ export function exclusionFindings(
   return checkHistory(before, {
     promised: { exclusion: true, tokens: tokens && untilMs < Infinity },
   })
+}
+
+/**
+ * An adopter at a coordination service has a token of the entry's own block. Readers and permits
+ * beside it may have larger ones.
+ */
+function withoutSharedHeirs({ events, heirs }: Outcome): HistoryEvent[] {
+  const shared = new Set(
+    events.flatMap(({ client, mode }) => (heirs.has(client) && mode === 'shared' ? client : [])),
+  )
+  return events.filter(({ client }) => !shared.has(client))
 }
 
 function truthEvent(hold: ServerHold): HistoryEvent {
@@ -84,8 +100,12 @@ function overtakings(outcome: Outcome, inOrder: boolean): Finding[] {
   const { claimants, serverHolds, heirs } = outcome
   // An heir takes the place of a holder.
   const events = outcome.events.filter(({ client }) => !heirs.has(client))
-  const mayPass = ({ f, type, key, token, claim = '' }: HistoryEvent): boolean =>
-    f === 'acquire' && type === 'ok' && key !== STRICT && !claimants.isOwn(claim, token)
+  const mayPass = ({ f, type, key, mode, token, claim = '', client }: HistoryEvent): boolean => {
+    if (f !== 'acquire' || type !== 'ok' || key === STRICT) return false
+    // A reader or permit may get the grant of another caller's claim, which is heard of first.
+    const isSwapped = mode === 'shared' && !claimants.hasMade(client, claim)
+    return isSwapped || !claimants.isOwn(claim, token)
+  }
   const granted = new Set(serverHolds.map(({ claimId }) => claimId))
   const ordered = inOrder ? withoutWaits(events, mayPass, granted) : []
   const unordered = events.filter(({ f }) => f !== 'enqueued')
@@ -134,6 +154,11 @@ function leftOver({ lock, claimId, startMs }: ServerHold): Finding {
     `"${lock}" was granted to ${claimId} at ${startMs.toFixed(3)} ms, and is held still, ` +
     'though every client has released all that it had.'
   return { property: 'ghost', key: lock, message }
+}
+
+function leaked(entry: string): Finding {
+  const message = `${entry} is there still, though its client holds and wants nothing.`
+  return { property: 'leak', key: '', message }
 }
 
 function forgotten({ stuck, drainedMs }: Outcome): Finding[] {

@@ -5,7 +5,7 @@
  */
 import type { Case } from '../case.js'
 import { firstLossMs } from '../faults/fault.js'
-import { endsByWallClock } from '../server/models.js'
+import { endsByWallClock, keepsEntries, type StoreName } from '../server/models.js'
 
 export interface Promises {
   /**
@@ -45,13 +45,20 @@ export function promisesOf({ store, faults }: Case): Promises {
     // A server that forgot everything answers accordingly. One that lost its latest writes may have
     // lost a release that it had answered, and keep the lock for a holder that is gone.
     release: !leasesJump && !undoes,
-    // A server of Redlock that forgot covers no token; what the others promise is judged apart.
-    tokens: store === 'redlock' ? !forgets : !counterReturns,
+    tokens: forgetsTokens(store) ? !forgets : !counterReturns,
     order: store !== 'poll' && store !== 'redlock' && !forgets && !leasesJump && !away,
     // Set back by an hour, the clock makes the lease of a dead holder last an hour more.
     liveness: !leasesJump || steps.every((byMs) => byMs > 0),
     because,
   }
+}
+
+/**
+ * A server of Redlock that forgot covers no token; what the others promise is judged apart. The
+ * numbers of a coordination service begin again.
+ */
+function forgetsTokens(store: StoreName): boolean {
+  return store === 'redlock' || keepsEntries(store)
 }
 
 /**

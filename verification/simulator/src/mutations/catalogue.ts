@@ -8,6 +8,7 @@ import { IN_DOUBT_MUTATIONS } from './in-doubt.js'
 import { ORDER_MUTATIONS } from './order.js'
 import { REDIS_MUTATIONS } from './redis.js'
 import { REDLOCK_MUTATIONS } from './redlock.js'
+import { RECIPE_MUTATIONS } from './recipe.js'
 import { STORE_MUTATIONS } from './store.js'
 import { TIME_MUTATIONS } from './time.js'
 import { WAITING_MUTATIONS } from './waiting.js'
@@ -21,4 +22,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ADOPTION_MUTATIONS,
   ...REDLOCK_MUTATIONS,
   ...IN_DOUBT_MUTATIONS,
+  ...RECIPE_MUTATIONS,
 ]

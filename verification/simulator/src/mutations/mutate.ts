@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Runtime } from '../runtime.js'
+import type { Recipe, Runtime } from '../runtime.js'
 import type { Mutation } from './mutation.js'
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
@@ -25,7 +25,17 @@ export async function mutated(mutation: Pick<Mutation, 'name' | 'edits'>): Promi
   const { redisStore } = await load<Runtime>(join(copy, 'stores/redis/index.js'))
   const { redlockStore } = await load<Runtime>(join(copy, 'stores/redlock/index.js'))
   const rule = await load<Runtime['rule']>(join(copy, 'store/grant-rule.js'))
-  return { createLocks, onLockEvent, memoryStore, redisStore, redlockStore, rule }
+  const recipe = await loadRecipe(copy)
+  return { createLocks, onLockEvent, memoryStore, redisStore, redlockStore, recipe, rule }
+}
+
+async function loadRecipe(copy: string): Promise<Recipe> {
+  const coordination = join(copy, 'stores/coordination')
+  const { CoordinationStore } = await load<Recipe>(join(coordination, 'store.js'))
+  const { QueueView } = await load<Recipe>(join(coordination, 'queue/queue-view.js'))
+  const { mayGo, positionOf } = await load<Recipe>(join(coordination, 'queue/queue-rule.js'))
+  const { ClaimsInDoubt } = await load<Recipe>(join(copy, 'in-doubt/claims-in-doubt.js'))
+  return { CoordinationStore, QueueView, mayGo, positionOf, ClaimsInDoubt }
 }
 
 const loaded: string[] = []

@@ -6,6 +6,7 @@ import { examine, type Examined } from '../explore.js'
 import type { Runtime } from '../runtime.js'
 import { ADOPTION_SCENARIOS } from './adoption.js'
 import { longWaits, NO_LOSS, once, quietCase, type Scenario } from './build.js'
+import { RECIPE_SCENARIOS } from './recipe.js'
 import { REDLOCK_SCENARIOS } from './redlock.js'
 
 const TTL_MS = 10_000
@@ -190,6 +191,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   ...ADOPTION_SCENARIOS,
   ...REDLOCK_SCENARIOS,
+  ...RECIPE_SCENARIOS,
 ]
 
 /** Runs a scenario: its own expectation counts beside all that every run is judged by. */

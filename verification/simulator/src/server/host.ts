@@ -10,6 +10,8 @@ export interface Hosted {
   /** Connections and subscriptions are gone. */
   onCrash(): void
   onDataLoss(): void
+  /** It runs again. */
+  onBoot?(): void
   /** For a service with a replica: it has all that was written until now, and nothing later. */
   onCopy?(): void
   /** The replica takes over. */
@@ -68,6 +70,7 @@ export class Host {
   boot(keepsData: boolean): void {
     if (!keepsData) this.loseData()
     this.#state = 'runs'
+    this.#hosted.onBoot?.()
   }
 
   copy(): void {

@@ -7,6 +7,7 @@ import type { Store } from 'holdfast/store'
 import type { Runtime } from '../runtime.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import type { Agenda } from '../world/agenda.js'
+import { CoordinationModel, type RecipeModel } from '../coordination/service.js'
 import { RedisServer } from '../redis/server.js'
 import { FEW_TOMBSTONES } from '../redis/tombstones.js'
 import { RedlockService } from '../redlock/service.js'
@@ -14,7 +15,15 @@ import { Server, type StoreModel } from './server.js'
 import type { Service } from './service.js'
 import { Truth } from './truth.js'
 
-export const STORE_NAMES = ['memory', 'wall', 'poll', 'redis', 'redlock'] as const
+export const STORE_NAMES = [
+  'memory',
+  'wall',
+  'poll',
+  'redis',
+  'redlock',
+  'etcd-queue',
+  'zookeeper-queue',
+] as const
 export type StoreName = (typeof STORE_NAMES)[number]
 
 /** What a model stands for, as the command line shows it. */
@@ -25,6 +34,10 @@ export const STORE_NOTES: Readonly<Record<StoreName, string>> = {
   redis: 'the client side of the Redis store as it is, over a modelled client library and server',
   redlock:
     'the Redlock store as it is, over three such servers with clocks of their own, each on a way of its own',
+  'etcd-queue':
+    'the queue recipe of etcd and ZooKeeper as it is, over a modelled service with transactions',
+  'zookeeper-queue':
+    'the same over a modelled service with sessions, requests in order and servers that are behind',
 }
 
 /** How many servers each has. */
@@ -34,6 +47,8 @@ export const NODES: Readonly<Record<StoreName, number>> = {
   poll: 1,
   redis: 1,
   redlock: 3,
+  'etcd-queue': 1,
+  'zookeeper-queue': 1,
 }
 
 /** Over which models leases pass to other processes: the memory store cannot. */
@@ -43,6 +58,8 @@ export const ADOPTS: Readonly<Record<StoreName, boolean>> = {
   poll: false,
   redis: true,
   redlock: true,
+  'etcd-queue': true,
+  'zookeeper-queue': false,
 }
 
 export function isStoreName(name: string): name is StoreName {
@@ -54,8 +71,13 @@ export function endsByWallClock(name: StoreName): boolean {
   return name === 'wall' || name === 'redis' || name === 'redlock'
 }
 
+/** Which models keep entries in a queue that are bound to sessions. */
+export function keepsEntries(name: StoreName): name is RecipeModel {
+  return name === 'etcd-queue' || name === 'zookeeper-queue'
+}
+
 export function makeService(
-  name: StoreName,
+  { store: name, seed }: { readonly store: StoreName; readonly seed: number },
   agenda: Agenda,
   clocks: readonly MachineClock[],
   runtime: Runtime,
@@ -68,7 +90,10 @@ export function makeService(
   }
   const [clock] = clocks as [MachineClock]
   if (name === 'redis') return redis(clock)
-  return new Server(agenda, clock, storeModel(name, agenda, runtime), new Truth(agenda, clock))
+  const truth = new Truth(agenda, clock)
+  if (keepsEntries(name))
+    return new CoordinationModel(name, agenda, clock, { seed, truth, recipe: runtime.recipe })
+  return new Server(agenda, clock, storeModel(name, agenda, runtime), truth)
 }
 
 /** With a network in front, more withdrawn claims have to be remembered than within one process. */

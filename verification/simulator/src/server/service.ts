@@ -21,6 +21,12 @@ export interface Customer {
   readonly claimants: Claimants
 }
 
+/** A claim that holds or waits. */
+export interface QueuedClaim {
+  readonly lock: string
+  readonly claimId: string
+}
+
 /** The service as one process sees it. */
 export interface Access {
   readonly store: Store
@@ -36,5 +42,7 @@ export interface Service {
   readonly truth: HeldTruth
   /** Where tokens come from several servers: those that each voted with and sealed. */
   readonly tokenLogs?: readonly (readonly TokenMark[])[]
+  /** Where claims have entries that stay until they are taken out: those of some clients. */
+  entriesOf?(clientIds: ReadonlySet<string>): readonly QueuedClaim[]
   open(customer: Customer): Access
 }

@@ -65,6 +65,11 @@ export class Claimants {
     return asker && this.#present.get(nameOf(asker)) === claimId ? asker : undefined
   }
 
+  /** Whether a claim was made for this actor. */
+  hasMade(actor: string, claimId: string): boolean {
+    return this.#askers.get(claimId)?.actor === actor
+  }
+
   /** An actor got a lease. */
   served(actor: string, claimId: string, token: bigint | undefined): void {
     const lock = this.#askers.get(claimId)?.lock

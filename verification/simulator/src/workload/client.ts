@@ -63,6 +63,8 @@ export class Client implements Environment {
   readonly #options: ClientOptions
   readonly #targets: Targets
   readonly #beliefs = new Set<Belief>()
+  /** Until when a lease in doubt lasts at most. */
+  readonly #doubtedMs = new Map<Belief, number>()
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -204,7 +206,12 @@ export class Client implements Environment {
 
   /** A renewal of this claim was acknowledged. */
   renewed(claimId: string): void {
-    for (const belief of this.#beliefs) if (belief.lease.claimId === claimId) belief.extend()
+    for (const belief of this.#beliefs) {
+      if (belief.lease.claimId !== claimId) continue
+      belief.extend()
+      // It left before the clocks parted. The lease is in doubt, and lasts no longer than this.
+      if (!belief.lease.held) this.#doubtedMs.set(belief, this.nowMs() + this.#options.ttlMs)
+    }
   }
 
   /** The process wakes: a lease that is over now was last believed when the process fell asleep. */
@@ -217,10 +224,11 @@ export class Client implements Environment {
   #expectLoss(belief: Belief): void {
     const { agenda, circumstances } = this.#options
     const { process } = this
-    const deadlineMs = Number(belief.deadlineNs) / 1e6
-    agenda.at(Math.max(deadlineMs, agenda.nowMs) + LOSS_WITHIN_MS, () => {
+    const endMs = (): number =>
+      Math.max(Number(belief.deadlineNs) / 1e6, this.#doubtedMs.get(belief) ?? 0)
+    agenda.at(Math.max(endMs(), agenda.nowMs) + LOSS_WITHIN_MS, () => {
       if (belief.isOver || !process.alive || belief.lease.signal.aborted) return
-      const dueMs = Number(belief.deadlineNs) / 1e6 + LOSS_WITHIN_MS
+      const dueMs = endMs() + LOSS_WITHIN_MS
       if (agenda.nowMs < dueMs || process.awakeMs < LOSS_WITHIN_MS) this.#expectLoss(belief)
       else circumstances.breach(unannounced(belief))
     })

@@ -20,6 +20,8 @@ export interface LinkConditions {
   loseWake: number
   /** Wake-ups arrive damaged: the TTL of the grant that they carry is this many times as long. */
   swellsWakes: number
+  /** How far the server of this way is behind the others at most, where they are several. */
+  lagMs: number
   /** Nothing passes: it vanishes, or it arrives when the network is whole again. */
   cut: 'no' | 'drop' | 'hold'
 }
@@ -32,6 +34,7 @@ export const USUAL_CONDITIONS: Readonly<LinkConditions> = {
   twice: 0,
   loseWake: 0,
   swellsWakes: 1,
+  lagMs: 2,
   cut: 'no',
 }
 
