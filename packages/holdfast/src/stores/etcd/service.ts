@@ -24,10 +24,10 @@ import { listQueues } from './queue/list-queues.js'
 import { EntryRemovals } from './queue/entry-removals.js'
 import { grantLease, type EtcdSession } from './session.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './wire/messages.js'
-import { QueueReads } from './queue/queue-reads.js'
+import { QueueSnapshots } from './queue/queue-snapshots.js'
 import { QuorumReads } from './connection/quorum-reads.js'
 import { EntryKeys } from './queue/entry-keys.js'
-import { OPERATIONS_A_READ, readingFrom, readOperations } from './queue/entry-reads.js'
+import { OPERATIONS_A_READ, readingFrom, readOperations } from './queue/read-entry.js'
 import { encodeValue } from './wire/values.js'
 import { Watches } from './wake-ups.js'
 
@@ -46,7 +46,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   /** Semaphores in which the last claim did not fit. */
   readonly #fullLocks = new BusyLocks()
   readonly #reads: QuorumReads
-  readonly #queueReads: QueueReads
+  readonly #snapshots: QueueSnapshots
   readonly #watches: Watches
   readonly #removals: EntryRemovals
 
@@ -56,7 +56,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     this.#entryKeys = new EntryKeys(connection.keys)
     this.#watches = new Watches(connection)
     this.#reads = new QuorumReads(connection)
-    this.#queueReads = new QueueReads(this.#reads)
+    this.#snapshots = new QueueSnapshots(this.#reads)
     this.#removals = new EntryRemovals(this.#batches, this.#reads, this.#entryKeys)
   }
 
@@ -81,7 +81,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
       result = await enter(run, claim, data, sessions, {
         keys: this.#connection.keys,
         entryKeys: this.#entryKeys,
-        crowd: isCrowded ? this.#queueReads : undefined,
+        crowd: isCrowded ? this.#snapshots : undefined,
         isFull: this.#fullLocks.has(claim.lock),
       })
     } catch (error) {
@@ -101,7 +101,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
   }
 
   async readEntries(entries: readonly EntryQuery[]): Promise<readonly (EntryReading | Waits)[]> {
-    const waiting = await this.#queueReads.stillWaiting(entries)
+    const waiting = await this.#snapshots.stillWaiting(entries)
     const others = [...entries.keys()].filter((index) => !waiting.has(index))
     const readings: Promise<[number, EntryReading][]>[] = []
     for (let from = 0; from < others.length; from += LOOKS_AT_ONCE) {

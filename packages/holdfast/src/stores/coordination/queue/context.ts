@@ -1,7 +1,7 @@
 /** What the verbs of a store on a coordination service share. */
 import type { Clock } from '../../../clock/clock.js'
 import { storeClosed } from '../../../store/errors.js'
-import { EntryReader } from './entry-reader.js'
+import { ReadBatches } from './read-batches.js'
 import type { ServiceSession, CoordinationService } from '../connection/service.js'
 import { LocalHandOffs } from './local-hand-offs.js'
 import { ClaimRecords } from './claim-records.js'
@@ -15,7 +15,7 @@ export class StoreContext<S extends ServiceSession> {
   readonly records = new ClaimRecords<S>()
   readonly localHandOffs = new LocalHandOffs()
   readonly sessions: Sessions<S>
-  readonly reader: EntryReader
+  readonly reader: ReadBatches
   readonly removing: EntryRemover<S>
   closed = false
 
@@ -23,7 +23,7 @@ export class StoreContext<S extends ServiceSession> {
     this.name = name
     this.service = service
     this.clock = clock
-    this.reader = new EntryReader(service)
+    this.reader = new ReadBatches(service)
     this.removing = new EntryRemover(this)
     this.sessions = new Sessions(service, clock, () => this.removing.sweep())
   }

@@ -11,7 +11,7 @@ import type { Clock } from '../../../clock/clock.js'
 import { OldestKeys } from '../../../collections/oldest-keys.js'
 import { RepeatedRequests } from '../../../in-doubt/repeated-requests.js'
 import type { ClaimRef, WithdrawOutcome } from '../../../store/contract.js'
-import type { EntryReader } from './entry-reader.js'
+import type { ReadBatches } from './read-batches.js'
 import type { LocalHandOffs } from './local-hand-offs.js'
 import type { ServiceSession, CoordinationService } from '../connection/service.js'
 import type { EntryData } from '../wire.js'
@@ -33,7 +33,7 @@ const KEPT = 10_000
 export interface RemoverContext<S extends ServiceSession> {
   readonly service: CoordinationService<S>
   readonly clock: Clock
-  readonly reader: EntryReader
+  readonly reader: ReadBatches
   readonly records: ClaimRecords<S>
   readonly localHandOffs: LocalHandOffs
 }

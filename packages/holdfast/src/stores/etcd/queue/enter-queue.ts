@@ -17,7 +17,7 @@ import { isLeaseGone } from '../errors.js'
 import type { Keys } from '../keys.js'
 import type { EtcdSession } from '../session.js'
 import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from '../wire/messages.js'
-import { beforeOperations, positionFrom } from './predecessor-reads.js'
+import { beforeOperations, positionFrom } from './queue-position.js'
 import { decodeValue, encodeValue } from '../wire/values.js'
 
 type Run = (request: Txn) => Promise<TxnAnswer>

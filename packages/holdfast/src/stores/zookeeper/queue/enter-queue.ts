@@ -10,7 +10,7 @@ import { decodeEntry, encodeEntry, type EntryData } from '../../coordination/wir
 import type { EnterResult } from '../../coordination/connection/service.js'
 import { mayGo } from '../../coordination/queue/queue-rule.js'
 import { asLockError, isRefusal } from '../errors.js'
-import { findEntry, positionIn } from './entry-reads.js'
+import { findEntry, positionIn } from './read-entry.js'
 import { move } from './move-entry.js'
 import { decodeNode } from '../wire/node-data.js'
 import { childPrefix, goneName, parentOf, shapeOf } from '../keys.js'

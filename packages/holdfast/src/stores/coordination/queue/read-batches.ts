@@ -1,4 +1,4 @@
-/** Reads entries for the verbs of a store on a coordination service. */
+/** Sends the reads of entries of one tick together. */
 import { TickQueue } from '../../../collections/tick-queue.js'
 import type { EntryReading, EntryQuery, CoordinationService, Waits } from '../connection/service.js'
 
@@ -8,7 +8,7 @@ interface PendingRead {
   readonly reject: (error: unknown) => void
 }
 
-export class EntryReader {
+export class ReadBatches {
   readonly #service: Pick<CoordinationService, 'readEntries'>
   readonly #queue = new TickQueue<PendingRead>((reads) => void this.#readAll(reads), queueMicrotask)
 

@@ -42,7 +42,7 @@ interface Queue {
   readonly moment: bigint
 }
 
-export class QueueReads {
+export class QueueSnapshots {
   readonly #reads: QuorumReads
   /**
    * The weights that were read, by lock, by key and revision. The lock that was read last stands at

@@ -2,7 +2,7 @@
 import type { EntryQuery, EntryReading } from '../../coordination/connection/service.js'
 import type { Keys } from '../keys.js'
 import { op, type TxnAnswer } from '../wire/messages.js'
-import { beforeOperations, MOST_BEFORE, positionFrom } from './predecessor-reads.js'
+import { beforeOperations, MOST_BEFORE, positionFrom } from './queue-position.js'
 import { decodeGone, decodeValue } from '../wire/values.js'
 
 /** How many operations `readOperations` takes at most. */
