@@ -77,7 +77,7 @@ export class PathStores {
     try {
       folder = openBeside(parent, machine)
     } catch (error) {
-      if (isRefused(error) && isBeingMade(parent)) return undefined
+      if (isRefused(error) && isBeingMade(parent, machine)) return undefined
       throw error
     }
     // No caller's context may stay with what serves all of them.

@@ -103,9 +103,9 @@ function identityOf({ dev, ino }: BigIntStats): string {
  * Whether the folder was made just now, perhaps by another user's process that has not let the
  * others in yet.
  */
-export function isBeingMade(parent: string): boolean {
+export function isBeingMade(parent: string, machine: Machine): boolean {
   const found = lstatSync(join(parent, BESIDE), { throwIfNoEntry: false })
-  return found !== undefined && Math.abs(Date.now() - found.ctimeMs) < MAKING_MS
+  return found !== undefined && Math.abs(machine.wallMs() - found.ctimeMs) < MAKING_MS
 }
 
 /** Makes what is missing of the folder. Throws when it cannot be used. */
