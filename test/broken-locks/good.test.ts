@@ -2,7 +2,7 @@
  * The good lock keeps its promises, one by one and under mixed faults: what a control breaks must
  * not be its fault.
  */
-import { CONTROLS, goodLock, ReplyError, UnclearError } from '@holdfast/broken-locks'
+import { CONTROLS, goodLock, ReplyError, InDoubtError } from '@holdfast/broken-locks'
 import { describe, expect, test } from 'vitest'
 import { contend } from './support/contention.js'
 import { granted } from './support/scenario.js'
@@ -88,12 +88,12 @@ describe('the good lock', () => {
     expect(await lease.release()).toBe('released')
   })
 
-  test('does not say anything about a release that stays unclear', async () => {
+  test('does not say anything about a release that stays in doubt', async () => {
     const { clock, client } = world()
     const one = client()
     const lease = granted(await one.tryFor(100))
     one.cutOff()
-    const released = expect(lease.release()).rejects.toThrow(UnclearError)
+    const released = expect(lease.release()).rejects.toThrow(InDoubtError)
     await clock.advance(5000)
     await released
   })

@@ -19,11 +19,11 @@ export type RequestOutcome<T> =
   /** Redis answered with an error. */
   | { readonly outcome: 'refused'; readonly error: unknown; readonly sent: Moment }
   /** It may have been carried out, or may still be, even later. */
-  | { readonly outcome: 'unclear'; readonly sent: Moment }
+  | { readonly outcome: 'in-doubt'; readonly sent: Moment }
 
 /** The outcome of a request is unknown. */
-export class UnclearError extends Error {
-  override readonly name = 'UnclearError'
+export class InDoubtError extends Error {
+  override readonly name = 'InDoubtError'
 }
 
 export function momentOf(clock: Clock): Moment {
@@ -31,7 +31,7 @@ export function momentOf(clock: Clock): Moment {
 }
 
 /**
- * Sends and waits for the answer; never rejects. The outcome is unclear if no answer came in time,
+ * Sends and waits for the answer; never rejects. The request is in doubt if no answer came in time,
  * if the connection broke, or if the signal was aborted meanwhile.
  */
 export function ask<T>(
@@ -47,13 +47,13 @@ export function ask<T>(
       signal?.removeEventListener('abort', giveUp)
       resolve(asked)
     }
-    const giveUp = (): void => end({ outcome: 'unclear', sent })
+    const giveUp = (): void => end({ outcome: 'in-doubt', sent })
     const timer = clock.timer(requestTimeoutMs, giveUp)
     signal?.addEventListener('abort', giveUp, { once: true })
     send().then(
       (value) => end({ outcome: 'answered', value, sent, replied: momentOf(clock) }),
       (error: unknown) =>
-        end({ outcome: isReplyError(error) ? 'refused' : 'unclear', error, sent }),
+        end({ outcome: isReplyError(error) ? 'refused' : 'in-doubt', error, sent }),
     )
   })
 }

@@ -56,7 +56,7 @@ export interface ControlLease {
   readonly token?: bigint
   /** Whether the holder believes in its lease, asked without waiting for anything. */
   readonly held: boolean
-  /** Rejects if it stays unclear what became of the lock. */
+  /** Rejects if the release stays in doubt. */
   release(): Promise<'released' | 'lost'>
   /** Called once if the lease ends before it is released; at once if it has. */
   onLost(listener: () => void): void

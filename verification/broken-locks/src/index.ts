@@ -22,7 +22,7 @@ export {
   type Script,
   type Subscription,
 } from './redis-connection.js'
-export { UnclearError } from './ask.js'
+export { InDoubtError } from './ask.js'
 export { CONTROLS } from './catalogue.js'
 export type { BrokenPromise, Control, Expectation } from './control.js'
 export { goodLock } from './locks/good.js'

@@ -104,8 +104,8 @@ export const MUTATIONS: readonly TortureMutation[] = [
   },
   {
     name: 'no-withdraw',
-    breaks: 'An attempt whose outcome is unclear is withdrawn',
-    edits: edits('no-withdraw-when-unclear', 'no-withdraw-when-given-up'),
+    breaks: 'An attempt in doubt is withdrawn',
+    edits: edits('no-withdraw-when-in-doubt', 'no-withdraw-when-given-up'),
     store: 'redis',
     faults: ['drop-replies'],
     shows: ['ghost'],

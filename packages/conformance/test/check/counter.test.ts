@@ -60,8 +60,8 @@ describe('a locked counter', () => {
   })
 
   test('may count or miss a write in doubt', () => {
-    const unclear = [`${first}\n3 b write invoke\n4 b write info`, `${first}\n3 b write invoke`]
-    for (const story of unclear) {
+    const inDoubt = [`${first}\n3 b write invoke\n4 b write info`, `${first}\n3 b write invoke`]
+    for (const story of inDoubt) {
       for (const value of [1, 2]) {
         expect(counter(`${story}\n5 c read invoke\n6 c read ok value=${value}`)).toEqual([])
       }

@@ -30,7 +30,7 @@ afterAll(() => cluster.stop())
 const store = () => openStore({ endpoints: [endpoint] })
 const lockOf = (name: string): string => `${name}-${process.pid}`
 
-describe('an ambiguous attempt', () => {
+describe('an attempt in doubt', () => {
   test('whose answer was lost leaves no ghost, and the next one gets the lock soon', async () => {
     const { proxy, endpoints } = await openProxy(endpoint)
     const locks = openLocks({ endpoints }, { ttlMs: 20_000 })
@@ -143,7 +143,7 @@ test('a release takes out the entry that it made, and none that stands in its pl
 test('a release whose answer was lost says the truth when it is repeated', async () => {
   const { proxy, endpoints } = await openProxy(endpoint)
   const one = openStore({ endpoints })
-  const claim = makeClaim(lockOf('unclear'))
+  const claim = makeClaim(lockOf('in-doubt'))
   await one.attempt(claim, QUEUE)
   proxy.faults.dropReplies = true
   const first = Promise.resolve(one.withdraw(claim)).catch((error: { code: string }) => error.code)
@@ -231,7 +231,7 @@ test('a renewal that moves a claim to a session that has just ended opens anothe
   expect(await one.renew([claim])).toEqual([{ outcome: 'renewed' }])
 })
 
-test('an answer that is cut in the middle of a frame is an unclear one', async () => {
+test('an answer that is cut in the middle of a frame leaves the request in doubt', async () => {
   const { proxy, endpoints } = await openProxy(endpoint)
   const one = openStore({ endpoints })
   await one.attempt(makeClaim(lockOf('warm-3')), TRY)

@@ -42,7 +42,7 @@ function renewOver(...nodes: readonly Says[]) {
 }
 
 describe('over three nodes', () => {
-  test('lease that two nodes renewed does not wait for one that is unclear', async () => {
+  test('lease that two nodes renewed does not wait for one that is in doubt', async () => {
     const { clock, known, all } = renewOver(
       [RENEWED, RENEWED],
       [RENEWED, LOST],

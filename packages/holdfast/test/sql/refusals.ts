@@ -5,7 +5,7 @@ import { after } from '../../../../test/support/after.js'
 
 /** What an attempt fails with. The store is closed after the test. */
 export async function failureOf(store: Store): Promise<LockError> {
-  // What is unclear is withdrawn for as long as it could be granted, so closing takes as long.
+  // What is in doubt is withdrawn for as long as it could be granted, so closing takes as long.
   const locks = createLocks(store, { ttlMs: 300 })
   after(() => locks.close())
   const error: unknown = await locks

@@ -130,7 +130,7 @@ test.each([true, false])('a steal whose answer was lost rejects, with now: %s', 
   expect(steals).toBe(1)
 })
 
-describe('an ambiguous attempt', () => {
+describe('an attempt in doubt', () => {
   test('whose answer was lost leaves no ghost', async () => {
     const { proxy, connect } = await openProxy()
     const locks = openLocks({ connect }, { ttlMs: 20_000 })

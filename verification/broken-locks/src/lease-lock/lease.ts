@@ -1,6 +1,6 @@
 /** A granted claim: believed in until its end, renewed by a watchdog, released or lost. */
 import type { Timer } from 'holdfast'
-import { ask, UnclearError } from '../ask.js'
+import { ask, InDoubtError } from '../ask.js'
 import { note } from '../notes.js'
 import type { ControlLease } from '../contract.js'
 import type { Belief, Claim, Grant, Means } from './parts.js'
@@ -58,7 +58,7 @@ export class Lease implements ControlLease {
     const freed = await withdraw(this.#means, this.#claim)
     note(this.#means.settings, 'release', freed === undefined ? 'info' : freed ? 'ok' : 'fail')
     if (freed === undefined)
-      throw new UnclearError(`"${this.#means.settings.lock}" may still be locked.`)
+      throw new InDoubtError(`"${this.#means.settings.lock}" may still be locked.`)
     return freed ? 'released' : 'lost'
   }
 
@@ -93,7 +93,7 @@ export class Lease implements ControlLease {
       this.#lose()
       return
     }
-    if (outcome === 'unclear') {
+    if (outcome === 'in-doubt') {
       note(this.#means.settings, 'renew', 'info')
       this.#planRenewal(this.#means.settings.retryMs / 2)
       return
@@ -104,11 +104,11 @@ export class Lease implements ControlLease {
     this.#planRenewal(this.#means.parts.renewEveryMs(this.#means.settings.ttlMs))
   }
 
-  /** Unclear is not lost: the old end stands, and the watchdog soon tries again. */
-  async #askToRenew(): Promise<Belief | 'lost' | 'unclear'> {
+  /** In doubt is not lost: the old end stands, and the watchdog soon tries again. */
+  async #askToRenew(): Promise<Belief | 'lost' | 'in-doubt'> {
     const { parts, world, settings } = this.#means
     const asked = await ask(world, settings, () => parts.renew(world, this.#claim))
-    if (asked.outcome !== 'answered') return 'unclear'
+    if (asked.outcome !== 'answered') return 'in-doubt'
     if (!asked.value) return 'lost'
     return parts.believe({ base: asked.sent, ...asked }, settings.ttlMs, world.clock)
   }

@@ -71,7 +71,7 @@ export class LeaseLock implements ControlLock {
       if (asked.outcome === 'refused') throw asked.error
       const { sent } = asked
       earliest ??= sent
-      if (asked.outcome === 'unclear') {
+      if (asked.outcome === 'in-doubt') {
         await pause(world.clock, jittered(settings.retryMs, world), signal)
         continue
       }
@@ -92,6 +92,6 @@ export class LeaseLock implements ControlLock {
 
   /** The withdrawal runs in the background: the caller that gave up does not wait for it. */
   #giveUp(claim: Claim): void {
-    if (this.#means.parts.whenUnclear === 'withdraw') void withdraw(this.#means, claim)
+    if (this.#means.parts.whenInDoubt === 'withdraw') void withdraw(this.#means, claim)
   }
 }

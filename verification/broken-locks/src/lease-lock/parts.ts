@@ -51,7 +51,7 @@ export interface Parts {
   /** What the watchdog does when it hears that the lock is another's. */
   readonly whenRefused: 'stop' | 'go on'
   /** What becomes of a claim that may have been granted without anyone knowing. */
-  readonly whenUnclear: 'withdraw' | 'forget'
+  readonly whenInDoubt: 'withdraw' | 'forget'
 }
 
 /** A grant, and when it was asked for. */

@@ -33,7 +33,7 @@ export const GOOD: Parts = {
   },
   renewEveryMs: (ttlMs) => ttlMs / 3,
   whenRefused: 'stop',
-  whenUnclear: 'withdraw',
+  whenInDoubt: 'withdraw',
 }
 
 export function goodLock(world: ControlWorld, settings: ControlSettings): ControlLock {

@@ -1,5 +1,5 @@
 /**
- * A lease that is neither renewed nor ever doubted.
+ * A lease that is neither renewed nor ever in doubt.
  *
  * The trap: the TTL runs out on the server alone. The damage: work that takes longer runs on beside
  * the next holder. A watchdog makes that rare, only a deadline on the holder's own clock makes it

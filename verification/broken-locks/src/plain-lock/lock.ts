@@ -4,7 +4,7 @@
  * the caller as it is, and nothing is undone.
  */
 import type { Timer } from 'holdfast'
-import { ask, jittered, pause, UnclearError } from '../ask.js'
+import { ask, jittered, pause, InDoubtError } from '../ask.js'
 import { note } from '../notes.js'
 import type { ControlLease, ControlLock, ControlSettings, ControlWorld } from '../contract.js'
 
@@ -135,5 +135,5 @@ async function answered<T>(
   if (asked.outcome === 'answered') return asked.value
   if (asked.outcome === 'refused') throw asked.error
   signal?.throwIfAborted()
-  throw new UnclearError(`Redis did not answer about "${settings.lock}".`)
+  throw new InDoubtError(`Redis did not answer about "${settings.lock}".`)
 }

@@ -134,7 +134,7 @@ export class ControlSite implements FaultySite {
       leftMs -= LOOK_EVERY_MS
     }
     await this.#increment(process, lease)
-    // What is left unclear it has noted, too.
+    // What stays in doubt it has noted, too.
     await lease.release().catch(() => undefined)
   }
 

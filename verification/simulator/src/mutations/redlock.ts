@@ -20,7 +20,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'stores/redis/verbs/renewal-round.js',
-        find: "result.outcome !== 'renewed' || !isGivenUp",
+        find: "result.outcome !== 'renewed' || !isBeingWithdrawn",
         replace: 'true',
       },
     ],

@@ -141,7 +141,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'doubtful-grant-handed-out',
+    name: 'grant-in-doubt-handed-out',
     breaks: 'A grant that came while the machine slept is asked about before it is handed out',
     edits: [
       {

@@ -44,8 +44,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'no-withdraw-when-unclear',
-    breaks: 'An attempt whose outcome is unclear is withdrawn',
+    name: 'no-withdraw-when-in-doubt',
+    breaks: 'An attempt in doubt is withdrawn',
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
@@ -91,8 +91,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'unclear-release-is-released',
-    breaks: 'A release whose outcome stays unknown is not taken for a success',
+    name: 'release-in-doubt-is-released',
+    breaks: 'A release that stays in doubt is not taken for a success',
     edits: [
       {
         file: 'lease/release/release-until-answered.js',

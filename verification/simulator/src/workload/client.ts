@@ -64,7 +64,7 @@ export class Client implements Environment {
   readonly #targets: Targets
   readonly #beliefs = new Set<Belief>()
   /** Until when a lease in doubt lasts at most. */
-  readonly #doubtedMs = new Map<Belief, number>()
+  readonly #inDoubtMs = new Map<Belief, number>()
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -210,7 +210,7 @@ export class Client implements Environment {
       if (belief.lease.claimId !== claimId) continue
       belief.extend()
       // It left before the clocks parted. The lease is in doubt, and lasts no longer than this.
-      if (!belief.lease.held) this.#doubtedMs.set(belief, this.nowMs() + this.#options.ttlMs)
+      if (!belief.lease.held) this.#inDoubtMs.set(belief, this.nowMs() + this.#options.ttlMs)
     }
   }
 
@@ -225,7 +225,7 @@ export class Client implements Environment {
     const { agenda, circumstances } = this.#options
     const { process } = this
     const endMs = (): number =>
-      Math.max(Number(belief.deadlineNs) / 1e6, this.#doubtedMs.get(belief) ?? 0)
+      Math.max(Number(belief.deadlineNs) / 1e6, this.#inDoubtMs.get(belief) ?? 0)
     agenda.at(Math.max(endMs(), agenda.nowMs) + LOSS_WITHIN_MS, () => {
       if (belief.isOver || !process.alive || belief.lease.signal.aborted) return
       const dueMs = endMs() + LOSS_WITHIN_MS

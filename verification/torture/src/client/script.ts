@@ -76,7 +76,7 @@ export function longWait(
 }
 
 /**
- * A lock with a long lease that is mostly free. The claim that an unclear attempt leaves behind
+ * A lock with a long lease that is mostly free. The claim that an attempt in doubt leaves behind
  * stays there to be found.
  */
 function patientVisit(dice: Dice, site: Site, lock: string): Step['act'] {

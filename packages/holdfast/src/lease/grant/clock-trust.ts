@@ -1,5 +1,5 @@
 /**
- * How far the wall clock of a process may part from its monotonic clock before a lease is doubted.
+ * How far the wall clock of a process may part from its monotonic clock before a lease is in doubt.
  *
  * A sleep of the machine parts them, which the monotonic clock does not count, and so does a step
  * of the wall clock. The store's answer shows which it was. A wall clock that stands still, or runs

@@ -152,8 +152,8 @@ export class Grant implements LaneMember<Grant> {
   /**
    * Whether wall clock and monotonic clock have parted since the last acknowledged request. The
    * machine may have slept, which the monotonic clock does not count. Or the wall clock was set,
-   * which is harmless. Only the store can tell which. Where they part all the time, the lease is
-   * doubted only if it would be over by either clock: see `ClockTrust`.
+   * which is harmless. Only the store can tell which. Where they part all the time, the lease is in
+   * doubt only if it would be over by either clock: see `ClockTrust`.
    */
   clocksDisagree(nowMs: number, offsetMs: number): boolean {
     const partedMs = this.#partedMs(offsetMs)
@@ -174,7 +174,7 @@ export class Grant implements LaneMember<Grant> {
   }
 
   /** Whether clocks that part all the time will soon have parted too far. */
-  isDoubtedSoon(offsetMs: number): boolean {
+  isInDoubtSoon(offsetMs: number): boolean {
     const slackMs = this.#trust.slackMs(this.ttlMs)
     return slackMs > 0 && Math.abs(offsetMs - this.#offsetMs) > slackMs / 2
   }

@@ -30,7 +30,7 @@ export class HeldLease extends Hold implements WriteLease, Enterable {
     const offsetMs = runtime.clockOffsetMs(nowMs)
     const isAlive = grant.isAlive(nowMs, offsetMs)
     // The clocks parted but the deadline has not come: the store's answer decides.
-    if (isAlive ? grant.isDoubtedSoon(offsetMs) : grant.isOpen && nowMs < grant.deadlineMs)
+    if (isAlive ? grant.isInDoubtSoon(offsetMs) : grant.isOpen && nowMs < grant.deadlineMs)
       renewals.settleDoubt(grant)
     return isAlive
   }

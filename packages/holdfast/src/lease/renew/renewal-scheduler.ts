@@ -164,8 +164,8 @@ export class RenewalScheduler {
         const { next } = grant
         const isDue = grant.baseMs + lane.leadMs <= untilMs
         if (!suspicious && (!isDue || due.length === most)) break
-        const isDoubted = grant.clocksDisagree(nowMs, offsetMs) || grant.isDoubtedSoon(offsetMs)
-        if (isDue || (isDoubted && this.#mayAskAgain(grant, nowMs))) {
+        const isInDoubt = grant.clocksDisagree(nowMs, offsetMs) || grant.isInDoubtSoon(offsetMs)
+        if (isDue || (isInDoubt && this.#mayAskAgain(grant, nowMs))) {
           this.remove(grant)
           due.push(grant)
         }
@@ -193,8 +193,8 @@ export class RenewalScheduler {
       this.lose(grant, 'deadline')
       return true
     }
-    const isDoubted = grant.clocksDisagree(nowMs, this.#runtime.clockOffsetMs(nowMs))
-    if (grant.renewing !== 'none' || isDoubted) return false
+    const isInDoubt = grant.clocksDisagree(nowMs, this.#runtime.clockOffsetMs(nowMs))
+    if (grant.renewing !== 'none' || isInDoubt) return false
     grant.isAged = true
     grant.holder?.onAge()
     this.remove(grant)

@@ -55,8 +55,8 @@ export class Session<S extends ServiceSession = ServiceSession> {
     this.#lost = true
   }
 
-  /** Whether it may be over already, as far as is known here. */
-  get doubtful(): boolean {
+  /** It may be over already, as far as is known here. */
+  get inDoubt(): boolean {
     return this.#lost || this.#leftMs(momentOf(this.#clock)) <= 0
   }
 
@@ -143,7 +143,7 @@ export class Sessions<S extends ServiceSession> {
   /** The session for waiters, if it is open and not in doubt. */
   currentToWait(ttlMs: number): Session<S> | undefined {
     const session = this.#open.get(this.#timeoutToWait(ttlMs))
-    return session && !session.doubtful ? session : undefined
+    return session && !session.inDoubt ? session : undefined
   }
 
   /**
@@ -166,7 +166,7 @@ export class Sessions<S extends ServiceSession> {
   async #ready(timeoutMs: number, exactness: Exactness): Promise<Session<S>> {
     const session = this.#open.get(timeoutMs)
     if (session) {
-      if (!session.doubtful) return session
+      if (!session.inDoubt) return session
       // It may have outlived the silence. If not, its claims learn of it, and another takes its
       // place.
       if (await session.keepAlive()) return session

@@ -91,7 +91,7 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     } finally {
       if (this.#connection.inDoubt !== before) {
         this.#entryKeys.abandon()
-        this.#removals.noteDoubt(claim)
+        this.#removals.noteInDoubt(claim)
       }
     }
     const isFull = result.outcome === 'entered' ? result.mustLeave === true : true

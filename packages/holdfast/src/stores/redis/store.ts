@@ -75,7 +75,7 @@ export class RedisStore implements Store {
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
     const { deployment, lateRequests, inbox, replicated } = this.requests
-    if (lateRequests.givenUp.has(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
+    if (lateRequests.beingWithdrawn.has(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
     const { breaks } = deployment
     const terms = this.requests.encoder.attempt(claim, enqueue, tokens)
     this.requests.lateWithdrawals.delete(claim.id)

@@ -4,7 +4,7 @@ import { LeaseWatch, safetyMs, type OnLost } from '../../../dist/cli/supervise/l
 /** A lease that the test renews, doubts and loses. Time is vitest's. */
 class ScriptedLease {
   endsAtMs: number
-  doubted = false
+  inDoubt = false
   readonly controller = new AbortController()
   renewals = 0
 
@@ -17,7 +17,7 @@ class ScriptedLease {
   }
 
   get remainingMs(): number {
-    return this.doubted || this.signal.aborted ? 0 : Math.max(0, this.endsAtMs - performance.now())
+    return this.inDoubt || this.signal.aborted ? 0 : Math.max(0, this.endsAtMs - performance.now())
   }
 
   /** How long the store takes to answer. */
@@ -28,7 +28,7 @@ class ScriptedLease {
     if (this.answerMs === Infinity) return new Promise(() => {})
     if (this.answerMs > 0) await new Promise((resolve) => setTimeout(resolve, this.answerMs))
     if (this.signal.aborted || performance.now() >= this.endsAtMs) throw new Error('lost')
-    this.doubted = false
+    this.inDoubt = false
     this.endsAtMs = performance.now() + this.ttlMs
     this.onRenewal()
   }
@@ -136,7 +136,7 @@ describe('the lease watch', () => {
 
   it('asks the store when the clocks disagree, and continues when the lease lives', async () => {
     const { lease, calls } = watched()
-    lease.doubted = true
+    lease.inDoubt = true
     await vi.advanceTimersByTimeAsync(6_000)
     expect(lease.renewals).toBe(1)
     expect(calls).toEqual([])
@@ -146,7 +146,7 @@ describe('the lease watch', () => {
 
   it('does not wait for a store that will not settle the doubt', async () => {
     const { lease, calls } = watched()
-    lease.doubted = true
+    lease.inDoubt = true
     lease.answerMs = Infinity
     await vi.advanceTimersByTimeAsync(6_000)
     expect(calls.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 5000'])

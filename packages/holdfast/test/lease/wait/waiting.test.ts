@@ -1,6 +1,6 @@
 /**
  * Waiting: attempt, queue, watch and attempt again; giving up in every state; and what becomes of
- * unclear attempts.
+ * attempts in doubt.
  */
 import { getEventListeners } from 'node:events'
 import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
@@ -229,7 +229,7 @@ describe('waking up', () => {
   })
 })
 
-describe('an unclear attempt', () => {
+describe('an attempt in doubt', () => {
   test('whose reply was dropped is withdrawn: the lock is free at once, not after the TTL', async () => {
     const { clock, client, direct, wire } = makeWorld()
     wire.fate = (verb) => (verb === 'attempt' ? 'drop-reply' : 'deliver')

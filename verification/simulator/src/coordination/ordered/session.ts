@@ -28,7 +28,7 @@ export class OrderedSession implements ServiceSession {
   readonly #waiting = new Set<PendingRequest>()
   readonly #watchers = new Map<string, Set<() => void>>()
   /** What could not be done: it is done when there is a connection again. */
-  readonly #undone = new Map<string, () => Promise<unknown>>()
+  readonly #postponed = new Map<string, () => Promise<unknown>>()
   #id: bigint | undefined
   #connection: OrderedConnection | undefined
   #isLost = false
@@ -138,7 +138,7 @@ export class OrderedSession implements ServiceSession {
 
   /** Does it when there is a connection again. `name` names the work: it is done once. */
   doLater(name: string, work: () => Promise<unknown>): void {
-    if (!this.#isLost) this.#undone.set(name, work)
+    if (!this.#isLost) this.#postponed.set(name, work)
   }
 
   /** The network breaks the connection. A stopped process learns it later. */
@@ -200,9 +200,9 @@ export class OrderedSession implements ServiceSession {
     })
     for (const pending of this.#waiting) connection.send(pending)
     this.#waiting.clear()
-    const undone = [...this.#undone]
-    this.#undone.clear()
-    for (const [name, work] of undone) work().catch(() => this.doLater(name, work))
+    const postponed = [...this.#postponed]
+    this.#postponed.clear()
+    for (const [name, work] of postponed) work().catch(() => this.doLater(name, work))
   }
 
   #lose(): void {
@@ -212,7 +212,7 @@ export class OrderedSession implements ServiceSession {
     connection?.end()
     for (const { fail } of this.#waiting) fail(new OrderedFailure('session-expired'))
     this.#waiting.clear()
-    this.#undone.clear()
+    this.#postponed.clear()
     this.#notifyAll()
   }
 

@@ -54,7 +54,7 @@ export class EntryRemovals {
   }
 
   /** A request to make its entry was not answered, and may still arrive. */
-  noteDoubt(claim: ClaimRef): void {
+  noteInDoubt(claim: ClaimRef): void {
     this.#inDoubt.add(this.#keys.goneKey(claim), Math.max(WORD_MS, LATE_TTLS * claim.ttlMs))
   }
 

@@ -8,7 +8,7 @@ import { repeatUntilAnswered } from '../../../in-doubt/repeated-requests.js'
 import type { ClaimRef } from '../../../store/contract.js'
 
 const KEPT_TTLS = 3
-/** Between two withdrawals of a claim that was given up; the time doubles. */
+/** Between two withdrawals of a claim in the background; the time doubles. */
 const FIRST_PAUSE_MS = 500
 
 function pauseMs(failures: number): number {
@@ -18,12 +18,12 @@ function pauseMs(failures: number): number {
 export class LateRequests {
   readonly #clock: Clock
   readonly #claims: ClaimsInDoubt
-  readonly #givenUp = new Set<string>()
+  readonly #beingWithdrawn = new Set<string>()
   /**
    * The ids of claims that are withdrawn in the background, since their callers will not. Such a
    * withdrawal would undo what the claim is granted meanwhile.
    */
-  readonly givenUp: ReadonlySet<string> = this.#givenUp
+  readonly beingWithdrawn: ReadonlySet<string> = this.#beingWithdrawn
   #closed = false
 
   constructor(clock: Clock) {
@@ -46,8 +46,8 @@ export class LateRequests {
 
   /** Withdraws a claim until that is answered, or nothing of it can arrive any more. */
   async withdrawInBackground(claim: ClaimRef, withdraw: () => Promise<unknown>): Promise<void> {
-    if (this.#givenUp.has(claim.id) || this.#givenUp.size >= MOST_IN_DOUBT) return
-    this.#givenUp.add(claim.id)
+    if (this.#beingWithdrawn.has(claim.id) || this.#beingWithdrawn.size >= MOST_IN_DOUBT) return
+    this.#beingWithdrawn.add(claim.id)
     const untilMs = this.#clock.monotonicMs() + KEPT_TTLS * claim.ttlMs
     await repeatUntilAnswered(withdraw, {
       clock: this.#clock,
@@ -56,7 +56,7 @@ export class LateRequests {
         this.#closed || this.#clock.monotonicMs() + pauseMs(failures) > untilMs,
       background: true,
     }).catch(() => undefined)
-    this.#givenUp.delete(claim.id)
+    this.#beingWithdrawn.delete(claim.id)
   }
 
   close(): void {

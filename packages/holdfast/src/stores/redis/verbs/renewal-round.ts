@@ -62,14 +62,14 @@ export class PendingRenewal implements BatchRequest {
   readonly terms: EncodedTerms
   readonly #round: RenewalRound
   readonly #index: number
-  readonly #wasGivenUp: boolean
+  readonly #wasBeingWithdrawn: boolean
 
   constructor(round: RenewalRound, index: number, claim: ClaimRef, terms: EncodedTerms) {
     this.#round = round
     this.#index = index
     this.claim = claim
     this.terms = terms
-    this.#wasGivenUp = round.lateRequests.givenUp.has(claim.id)
+    this.#wasBeingWithdrawn = round.lateRequests.beingWithdrawn.has(claim.id)
   }
 
   /**
@@ -87,8 +87,9 @@ export class PendingRenewal implements BatchRequest {
       this.#round.take(this.#index, { outcome: 'unknown', cause })
       return
     }
-    const isGivenUp = this.#wasGivenUp || this.#round.lateRequests.givenUp.has(this.claim.id)
-    const counts = result.outcome !== 'renewed' || !isGivenUp
+    const isBeingWithdrawn =
+      this.#wasBeingWithdrawn || this.#round.lateRequests.beingWithdrawn.has(this.claim.id)
+    const counts = result.outcome !== 'renewed' || !isBeingWithdrawn
     this.#round.take(
       this.#index,
       counts ? result : { outcome: 'unknown', cause: withdrawing(lock) },

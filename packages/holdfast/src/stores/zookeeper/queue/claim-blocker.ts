@@ -20,7 +20,10 @@ import { create, FLAGS } from '../wire/messages.js'
 export class ClaimBlocker {
   readonly #restricted: boolean
   readonly #clock: Clock
-  /** Claims that were given up, for as long as a request of theirs may still be on the way. */
+  /**
+   * Claims that were withdrawn, for as long as a request of theirs may still arrive. No
+   * `ClaimsInDoubt`, which answers yes for all when it is full: each entry found here is removed.
+   */
   readonly #blocked = new Set<string>()
 
   constructor(restricted: boolean, clock: Clock) {

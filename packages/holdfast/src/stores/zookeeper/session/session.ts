@@ -49,7 +49,7 @@ export class ZooKeeperSession implements ServiceSession {
   /**
    * What could not be taken out when that was asked for: it is done when the connection is back.
    */
-  readonly #undone = new Map<string, () => Promise<unknown>>()
+  readonly #postponed = new Map<string, () => Promise<unknown>>()
   readonly #clock: Clock
   readonly #backoff: ReconnectBackoff
   #link: WireConnection | undefined
@@ -216,7 +216,7 @@ export class ZooKeeperSession implements ServiceSession {
    * @param key names the work: it is done once, however often it failed
    */
   doLater(key: string, work: () => Promise<unknown>): void {
-    if (!this.#lost) this.#undone.set(key, work)
+    if (!this.#lost) this.#postponed.set(key, work)
   }
 
   #ask<T, R>(request: Request<T>, resultOf: (value: T, since: Moment) => R): Promise<R> {
@@ -272,7 +272,7 @@ export class ZooKeeperSession implements ServiceSession {
     this.#link = link
     for (const pending of this.#waiting) link.send(pending)
     this.#waiting.clear()
-    this.#repeatUndone()
+    this.#doPostponed()
   }
 
   /** Looks for a server that continues the session. */
@@ -303,10 +303,10 @@ export class ZooKeeperSession implements ServiceSession {
     }
   }
 
-  #repeatUndone(): void {
-    const undone = [...this.#undone]
-    this.#undone.clear()
-    for (const [key, work] of undone) work().catch(() => this.doLater(key, work))
+  #doPostponed(): void {
+    const postponed = [...this.#postponed]
+    this.#postponed.clear()
+    for (const [key, work] of postponed) work().catch(() => this.doLater(key, work))
   }
 
   #lose(): void {
@@ -314,7 +314,7 @@ export class ZooKeeperSession implements ServiceSession {
     this.#link = undefined
     for (const { reject } of this.#waiting) reject(new ZooKeeperFailure(CODES.sessionExpired))
     this.#waiting.clear()
-    this.#undone.clear()
+    this.#postponed.clear()
     this.#watchers.notifyAll()
   }
 }
