@@ -1,13 +1,10 @@
-/**
- * Checks the built site: the search finds words, Chinese ones too. The build itself fails at a
- * dead link.
- */
+/** The search of the built site finds words, Chinese ones too. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import MiniSearch from 'minisearch'
-import { tokenize } from './.vitepress/tokenize.mjs'
+import { tokenize } from '../.vitepress/tokenize.mjs'
 
-const CHUNKS = join(import.meta.dirname, '.vitepress/dist/assets/chunks')
+const CHUNKS = join(import.meta.dirname, '../.vitepress/dist/assets/chunks')
 /** What readers look for, by language, and a page that has to be among the first eight. */
 const SEARCHED = {
   root: {
