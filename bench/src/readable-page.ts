@@ -26,7 +26,9 @@ export function chart(results: readonly Results[]): string {
   })
   const height = 74 + bars.length * 30
   const label = `99 of 100 waiters got the lock within: ${bars.map(([name, ms]) => `${name} ${ms} ms`).join(', ')}.`
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" role="img" aria-label="${label}" font-family="Inter, Arial, sans-serif" font-size="13">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" role="img" aria-labelledby="title desc" font-family="Inter, Arial, sans-serif" font-size="13">
+  <title id="title">The wait for a hot lock</title>
+  <desc id="desc">${label}</desc>
   <rect x="1" y="1" width="718" height="${height - 2}" rx="14" fill="#f8fafc" stroke="#cbd5e1" />
   <text x="360" y="34" text-anchor="middle" fill="#334155" font-size="14" font-weight="600">99 of 100 waiters of a hot lock on Redis got it within</text>
 ${lines.join('\n')}

@@ -1,6 +1,6 @@
 /** The site shows every page of `docs/`, and its search splits Chinese texts into words. */
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { onSite, REPOSITORY } from '../../website/.vitepress/links.mjs'
@@ -63,6 +63,19 @@ test('links of the pages lead to the site where it has the page, or else to the 
     `${REPOSITORY}/blob/main/CHANGELOG.md`,
   )
   expect(onSite('https://a.b/README.md', 'processes.md')).toBe('https://a.b/README.md')
+})
+
+const pictures = execFileSync('git', ['ls-files', 'docs/*.svg', 'website/public/*.svg'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+test.each(pictures.trim().split('\n'))('%s has a title and a ground of its own', (picture) => {
+  const text = readFileSync(join(ROOT, picture), 'utf8')
+  if (picture.endsWith('mark.svg')) return
+  expect(text).toContain('role="img" aria-labelledby="title desc"')
+  expect(text).toMatch(/<title id="title">[^<]+<\/title>\n *<desc id="desc">[^<]+<\/desc>/)
+  // The same colours are readable on a light and on a dark page.
+  expect(text).toContain('rx="14" fill="#f8fafc"')
 })
 
 function linksOf(items: readonly Item[]): string[] {
