@@ -32,6 +32,7 @@ try {
       npm('words', 'words'),
       npm('types of the tests', 'check:tests'),
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),
+      node('reference pages', 'scripts/reference/write.mjs', '--check'),
       node('benchmarks page', 'bench/dist/page.js', '--check'),
       node('packages', 'scripts/packages/check.mjs', '--quick'),
     ],

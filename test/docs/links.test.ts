@@ -38,6 +38,7 @@ test.each([
     'internals',
     'migrate',
     'operate',
+    'reference',
     'start',
     'stores',
   ].map((room) => `docs/${room}`),

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { onSite, REPOSITORY } from '../../website/.vitepress/links.mjs'
+import { listOf, twinOf } from '../../website/.vitepress/markdown-twins.mjs'
 import { CHINESE, ENGLISH } from '../../website/.vitepress/navigation.mjs'
 import { tokenize } from '../../website/.vitepress/tokenize.mjs'
 import { ROOT } from './samples/blocks.js'
@@ -63,6 +64,28 @@ test('links of the pages lead to the site where it has the page, or else to the 
     `${REPOSITORY}/blob/main/CHANGELOG.md`,
   )
   expect(onSite('https://a.b/README.md', 'processes.md')).toBe('https://a.b/README.md')
+})
+
+test('links to the declarations of an entry lead to the page of the API', () => {
+  const api = '../../packages/holdfast/api'
+  expect(onSite(`${api}/redis.api.md`, 'reference/README.md')).toBe('/reference/api/holdfast/redis')
+  expect(onSite(`${api}/index.api.md`, 'reference/README.md')).toBe('/reference/api/holdfast')
+})
+
+test('a Markdown twin has links that lead to other twins, and to the repository', () => {
+  expect(twinOf('[a](../faq.md#x) [b](../README.md) ![c](../pictures/d.svg)', 'zh/faq.md')).toBe(
+    `[a](../faq.md#x) [b](../index.md) ![c](${REPOSITORY}/raw/main/docs/pictures/d.svg)`,
+  )
+})
+
+test('llms.txt lists every page of the site but the homes and those for contributors', () => {
+  const list = listOf('/base/')
+  const wanted = pages.filter((page) => !home.includes(page) && !page.startsWith('/internals/'))
+  expect(wanted.length).toBeGreaterThan(30)
+  const missing = wanted.filter(
+    (page) => !list.includes(`(/base${page}${page.endsWith('/') ? 'index' : ''}.md)`),
+  )
+  expect(missing).toEqual([])
 })
 
 const pictures = execFileSync('git', ['ls-files', 'docs/*.svg', 'website/public/*.svg'], {

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitepress'
 import { homeOf } from './home.mjs'
 import { emptyHeaders, REPOSITORY, repositoryLinks, slugify } from './links.mjs'
 import { CHINESE, CHINESE_SEARCH, ENGLISH } from './navigation.mjs'
+import { writeTwins } from './markdown-twins.mjs'
 import { tokenize } from './tokenize.mjs'
 
 export default defineConfig({
@@ -22,6 +23,7 @@ export default defineConfig({
     languageAlias: { crontab: 'sh', jsonl: 'json' },
   },
   vite: { publicDir: '../website/public', plugins: [vueOfThisFolder()] },
+  buildEnd: (site) => writeTwins(site),
   transformPageData: (page) =>
     homeOf(page.relativePath) && { frontmatter: homeOf(page.relativePath) },
   locales: {
@@ -42,9 +44,11 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: { options: { tokenize }, searchOptions: { tokenize } },
-        // Pages for contributors would drown the others.
+        // Pages for contributors, and each name of the API, would drown the others.
         _render: (source, env, markdown) =>
-          env.relativePath.startsWith('internals/') ? '' : markdown.render(source, env),
+          /^(internals|reference\/api)\//.test(env.relativePath)
+            ? ''
+            : markdown.render(source, env),
         translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search' } },
         locales: { zh: { translations: CHINESE_SEARCH } },
       },

@@ -6,6 +6,8 @@ import { posix } from 'node:path'
 
 export const REPOSITORY = 'https://github.com/holdfast-locks/holdfast'
 
+const API = /^\.\.\/packages\/([\w-]+)\/api\/([\w-]+)\.api\.md$/
+
 /**
  * A plugin of markdown-it.
  * @param {import('markdown-it')} markdown
@@ -41,8 +43,16 @@ export function onSite(href, page) {
   const [path, hash] = href.split('#')
   const anchor = hash === undefined ? '' : `#${hash}`
   const target = posix.join(posix.dirname(page), path)
+  // The repository has the declarations of an entry, and the site a page that is made of them.
+  const [, library = '', entry = ''] = API.exec(target) ?? []
+  if (library !== '') return `/reference/api/${apiPage(library, entry)}`
   if (target.startsWith('..')) return `${REPOSITORY}/blob/main/${target.slice(3)}${anchor}`
   return `${path.replace(/(^|\/)README\.md$/, '$1index.md')}${anchor}`
+}
+
+/** @param {string} library @param {string} entry as in the name of its file */
+function apiPage(library, entry) {
+  return entry === 'index' ? library : `${library}/${entry}`
 }
 
 /** Returns the anchor of a heading, as GitHub makes it: links work in both places. */

@@ -117,6 +117,17 @@ const STORES = {
   ],
 }
 
+const REFERENCE = {
+  text: 'Reference',
+  collapsed: true,
+  items: [
+    { text: 'Overview', link: '/reference/' },
+    { text: 'All options', link: '/reference/options' },
+    { text: 'All commands', link: '/reference/commands' },
+    { text: 'JSON', link: '/reference/json' },
+  ],
+}
+
 const MIGRATE = {
   text: 'Coming from …',
   collapsed: true,
@@ -161,9 +172,22 @@ export const ENGLISH = {
     { text: 'Explain', link: '/explain/', activeMatch: '^/explain/' },
     { text: 'Operate', link: '/operate/', activeMatch: '^/operate/' },
     { text: 'Stores', link: '/stores/', activeMatch: '^/stores/' },
+    { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
   ],
   sidebar: {
-    '/': [START, HOW_TO, EXPLAIN, OPERATE, GUIDE, STORES, INTEGRATIONS, TOOLS, MIGRATE, EVIDENCE],
+    '/': [
+      START,
+      HOW_TO,
+      EXPLAIN,
+      OPERATE,
+      GUIDE,
+      STORES,
+      INTEGRATIONS,
+      TOOLS,
+      REFERENCE,
+      MIGRATE,
+      EVIDENCE,
+    ],
     '/internals/': [INTERNALS],
   },
 }

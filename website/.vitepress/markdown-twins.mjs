@@ -1,0 +1,55 @@
+/**
+ * Writes the pages once more for programs that read. The Markdown of a page lies beside its HTML,
+ * with links that fit the site. `llms.txt` lists these files (https://llmstxt.org).
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { onSite, REPOSITORY } from './links.mjs'
+import { CHINESE, ENGLISH } from './navigation.mjs'
+
+const ABOUT = `# Holdfast
+
+> Distributed locks for Node.js: mutexes, readers-writer locks, semaphores and elections over Redis,
+> PostgreSQL, MySQL, etcd, ZooKeeper or a local file, with fencing tokens, renewal and a loss signal.
+
+Each page below is Markdown. Every program in them runs in the tests of the repository.
+`
+
+/**
+ * @param {import('vitepress').SiteConfig} site the built site
+ */
+export function writeTwins({ pages, rewrites, srcDir, outDir, site: { base } }) {
+  for (const page of pages) {
+    const target = join(outDir, rewrites.map[page] ?? page)
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, twinOf(readFileSync(join(srcDir, page), 'utf8'), page))
+  }
+  writeFileSync(join(outDir, 'llms.txt'), listOf(base))
+}
+
+/**
+ * Returns the text of a page with links to the other twins.
+ * @param {string} text @param {string} page below `docs/`
+ */
+export function twinOf(text, page) {
+  return text.replaceAll(/(?<=\]\()[^)\s]+(?=\))/g, (href) => {
+    if (!/^\.{0,2}\/?[\w./-]+\.svg$/.test(href)) return onSite(href, page)
+    // The site gives pictures names of its own.
+    return `${REPOSITORY}/raw/main/${posix.join('docs', posix.dirname(page), href)}`
+  })
+}
+
+/** @param {string} base */
+export function listOf(base) {
+  const sections = [ENGLISH, CHINESE].flatMap(({ sidebar }) => Object.values(sidebar).flat())
+  const lists = sections.map(({ text, items }) => {
+    const lines = items.map((item) => `- [${item.text}](${base}${fileOf(item.link)})`)
+    return `## ${text}\n\n${lines.join('\n')}\n`
+  })
+  return [ABOUT, ...lists].join('\n')
+}
+
+/** @param {string} link as in the list at the side */
+function fileOf(link) {
+  return `${link.slice(1)}${link.endsWith('/') ? 'index' : ''}.md`
+}
