@@ -24,8 +24,8 @@ function setUp(plan: Plan, requestTimeoutMs?: number) {
     plan,
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
   })
-  const holders = () => inner.inspect({ lock: 'lock' })
-  const held = async () => (await holders()).locks.length === 1
+  const holders = () => inner.inspect(['lock'])
+  const held = async () => (await holders()).length === 1
   return { clock, inner, store, held }
 }
 

@@ -31,7 +31,8 @@ function openLimited(): Store {
     watch: () => ({ ready: undefined, close: () => undefined }),
     downgrade: (claim) => service.downgrade(claim),
     steal: (lock, options) => service.steal(lock, options),
-    inspect: (query) => service.inspect(query),
+    list: (query) => service.list(query),
+    inspect: (locks, waitersUpTo) => service.inspect(locks, waitersUpTo),
     close: () => undefined,
   }
 }

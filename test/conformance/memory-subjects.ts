@@ -51,7 +51,8 @@ export function clientOf(store: Store): Store {
     downgrade: (claim) => store.downgrade(claim),
     watch: (claim, wake) => store.watch(claim, wake),
     steal: (lock, options) => store.steal(lock, options),
-    inspect: (query) => store.inspect(query),
+    list: (query) => store.list(query),
+    inspect: (locks, waitersUpTo) => store.inspect(locks, waitersUpTo),
     close: () => undefined,
   }
 }

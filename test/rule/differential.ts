@@ -188,8 +188,8 @@ class Play {
       const history = `seed ${this.#seed}:\n${this.#history.slice(-25).join('\n')}\n`
       expect(withoutHint(theirs), history).toEqual(withoutHint(ours))
       if (!look) return
-      const page = await this.#store.inspect({ lock })
-      expect(inOrder(page.locks), history).toEqual(inOrder(this.#model.describe()))
+      const shown = await this.#store.inspect([lock])
+      expect(inOrder(shown), history).toEqual(inOrder(this.#model.describe()))
     }
   }
 

@@ -275,8 +275,8 @@ describe.each(kits)('through $name', (kit) => {
       const covering = locks.transaction(lock as never, db, insert)
       await expect(covering).rejects.toMatchObject({ code: 'LOCK_USAGE' })
     }
-    expect(await elsewhere.inspect()).toEqual([])
-    expect(await locks.inspect({ prefix: 'm' })).toEqual([])
+    expect((await elsewhere.inspect()).locks).toEqual([])
+    expect((await locks.inspect({ prefix: 'm' })).locks).toEqual([])
   })
 
   test('refuses leases that others may share', async () => {

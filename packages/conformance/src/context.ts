@@ -1,4 +1,5 @@
 /** What a case works with: clients of the store under test, new names, claims, and time. */
+import assert from 'node:assert/strict'
 import { createLocks, type Locks, type LocksOptions, type Random, systemRandom } from 'holdfast'
 import {
   type AttemptResult,
@@ -148,8 +149,29 @@ export class Context {
   }
 
   async inspect(lock = this.name(), store = this.store): Promise<LockInfo | undefined> {
-    const page = await store.inspect({ lock })
-    return page.locks[0]
+    const [info] = await store.inspect([lock])
+    return info
+  }
+
+  /** Lists the names of all locks with a prefix, page by page, without those that come twice. */
+  async list(prefix: string, limit = 1000, between?: () => Promise<void>): Promise<string[]> {
+    const found = new Set<string>()
+    let cursor: string | undefined
+    let pages = 0
+    do {
+      const page = await this.store.list({ prefix, cursor, limit })
+      for (const name of page.names) found.add(name)
+      cursor = page.cursor
+      pages += 1
+      assert.ok(pages <= 1000, 'the pages do not end')
+      if (cursor !== undefined) await between?.()
+    } while (cursor !== undefined)
+    return [...found].sort()
+  }
+
+  /** Shows all locks with a prefix that are in use. */
+  async inspectAll(prefix: string): Promise<readonly LockInfo[]> {
+    return this.store.inspect(await this.list(prefix))
   }
 
   /** Makes `Locks` over a new client, as another process would have. */

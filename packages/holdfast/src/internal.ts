@@ -7,6 +7,9 @@ export * as grantRule from './store/grant-rule.js'
 export type { LockState, RuleStep } from './store/grant-rule.js'
 export { withTimeout } from './clock/with-timeout.js'
 
+/** A page of the locks of a store, for what has no client. */
+export { inspectPage } from './locks/inspect-locks.js'
+
 /** Checks of options, for the packages of the integrations. */
 export { checkKeys, type KnownKeys } from './options/known-keys.js'
 export { checkDuration } from './options/lock-options.js'

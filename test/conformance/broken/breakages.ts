@@ -460,22 +460,22 @@ const ADMINISTRATION: readonly Breakage[] = [
   },
   {
     name: 'takes percent signs in a prefix for patterns',
-    caughtBy: 'inspect with a prefix returns exactly the names that begin with it',
+    caughtBy: 'list with a prefix returns exactly the names that begin with it',
     page: (all, prefix, after, limit) => {
       const pattern = prefix.split('%').map((part) => part.replaceAll(/\W/gu, '\\$&'))
       const like = new RegExp(`^${pattern.join('.*')}`, 'su')
-      return all.filter(({ lock }) => like.test(lock) && lock > after).slice(0, limit)
+      return all.filter((lock) => like.test(lock) && lock > after).slice(0, limit)
     },
   },
   {
-    name: 'shows a lock twice where pages meet',
-    caughtBy: 'inspect shows every lock of a prefix once, page by page',
+    name: 'begins each page with the last name of the page before',
+    caughtBy: 'list names every lock of a prefix, page by page',
     page: (all, prefix, after, limit) =>
-      all.filter(({ lock }) => lock.startsWith(prefix) && lock >= after).slice(0, limit),
+      all.filter((lock) => lock.startsWith(prefix) && lock >= after).slice(0, limit),
   },
   {
     name: 'leaves a lock out where pages meet',
-    caughtBy: 'inspect shows every lock of a prefix once, page by page',
+    caughtBy: 'list names every lock of a prefix, page by page',
     page: (all, prefix, after, limit) =>
       pageOf(all, prefix, after, limit + 1)
         .slice(after === '' ? 0 : 1, limit + 1)

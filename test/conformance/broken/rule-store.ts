@@ -2,14 +2,7 @@
  * A store over the real grant rule with one defect, which the suite must catch.
  */
 import type { Clock } from 'holdfast'
-import type {
-  InspectPage,
-  InspectQuery,
-  LockInfo,
-  Store,
-  Traits,
-  WakeListener,
-} from 'holdfast/store'
+import type { ListQuery, NamesPage, Store, Traits, WakeListener } from 'holdfast/store'
 import { grantRule, type LockState, type RuleStep } from 'holdfast/internal'
 
 export type Rule = Pick<
@@ -33,13 +26,8 @@ export interface Breakage {
   readonly tokensPerClient?: true
   /** No waiter is woken. */
   readonly silent?: true
-  /** Returns the page of a prefix instead of the right one. */
-  readonly page?: (
-    all: readonly LockInfo[],
-    prefix: string,
-    after: string,
-    limit: number,
-  ) => LockInfo[]
+  /** Returns the names on a page of a prefix instead of the right ones. */
+  readonly page?: (all: readonly string[], prefix: string, after: string, limit: number) => string[]
 }
 
 export const SOUND: Breakage = { name: 'nothing', caughtBy: '' }
@@ -84,22 +72,20 @@ export class RuleService {
         this.#watchers.set(claim.id, wake)
         return { ready: undefined, close: () => void this.#watchers.delete(claim.id) }
       },
-      inspect: (query) => this.#inspect(query, runStep),
+      list: (query) => this.#list(query),
+      inspect: (locks, waitersUpTo) =>
+        locks.flatMap(
+          (lock) =>
+            runStep(lock, (state, step) => rule.describe(lock, state, step, waitersUpTo)) ?? [],
+        ),
       close: () => undefined,
     }
   }
 
-  #inspect(query: InspectQuery, runStep: RunStep): InspectPage {
-    const { describe } = this.#rule
-    const shown = (lock: string, waitersUpTo?: readonly string[]): LockInfo[] => {
-      const info = runStep(lock, (state, step) => describe(lock, state, step, waitersUpTo))
-      return info ? [info] : []
-    }
-    if ('lock' in query) return { locks: shown(query.lock, query.waitersUpTo), cursor: undefined }
-    const all = [...this.#locks.keys()].sort().flatMap((lock) => shown(lock))
+  #list({ prefix, cursor = '', limit }: ListQuery): NamesPage {
     const page = this.#breakage.page ?? pageOf
-    const locks = page(all, query.prefix, query.cursor ?? '', query.limit)
-    return { locks, cursor: locks.length === query.limit ? locks.at(-1)?.lock : undefined }
+    const names = page([...this.#locks.keys()].sort(), prefix, cursor, limit)
+    return { names, cursor: names.length === limit ? names.at(-1) : undefined }
   }
 
   #runStep<R>(
@@ -135,10 +121,10 @@ export class RuleService {
 }
 
 export function pageOf(
-  all: readonly LockInfo[],
+  all: readonly string[],
   prefix: string,
   after: string,
   limit: number,
-): LockInfo[] {
-  return all.filter(({ lock }) => lock.startsWith(prefix) && lock > after).slice(0, limit)
+): string[] {
+  return all.filter((lock) => lock.startsWith(prefix) && lock > after).slice(0, limit)
 }

@@ -36,5 +36,5 @@ export function ofMembers(
 
 /** A store over a pool, which connects with the first request. */
 export function connected(store: Store, end: () => Promise<void>): OpenStore {
-  return { store, ready: () => Promise.resolve(store.inspect({ lock: 'warm' })), end }
+  return { store, ready: () => Promise.resolve(store.inspect(['warm'])), end }
 }

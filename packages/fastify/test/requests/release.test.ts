@@ -333,7 +333,7 @@ describe('the lease', () => {
     expect((await app.inject('/')).json()).toEqual({ names: ['a', 'b', 'c', 'd'] })
     await isFree()
     await eventually('all are free', async () => {
-      const found = await app.locks.inspect()
+      const { locks: found } = await app.locks.inspect()
       return found.every(({ holders }) => holders.length === 0)
     })
   })

@@ -16,7 +16,7 @@ import {
 import { describe } from '../options/describe.js'
 import { checkKeys, checkNoOptions } from '../options/known-keys.js'
 import type { Lease } from '../lease/hold/lease.js'
-import type { LockInfo, StealResult, Store } from '../store/contract.js'
+import type { StealResult, Store } from '../store/contract.js'
 import { shownAs } from '../store/with-json.js'
 import { checkName, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
@@ -25,7 +25,8 @@ import { closeClient, useStore, type CloseOptions } from './close.js'
 import type { Election } from './election.js'
 import { LockElection } from './lock-election.js'
 import type { Lockable } from './lock.js'
-import type { InspectOptions, PingOptions } from './look-up.js'
+import type { InspectOptions, LocksPage } from './inspect-locks.js'
+import type { PingOptions } from './look-up.js'
 import { multi, type MultiLock } from './multi.js'
 import { mutex, type Mutex } from './mutex.js'
 import type { TickOptions, TickResult } from './once-per-tick.js'
@@ -112,8 +113,18 @@ export interface Locks extends AsyncDisposable {
     work: (lease: Lease) => T | PromiseLike<T>,
     options: TickOptions,
   ): Promise<TickResult<T>>
-  /** Returns the holders and waiters, as the store sees them. */
-  inspect(options?: InspectOptions): Promise<readonly LockInfo[]>
+  /**
+   * Resolves to a page of the locks in use, with their holders and waiters, as the store sees them.
+   * ```js
+   * let cursor
+   * do {
+   *   const page = await locks.inspect({ prefix: 'order:', cursor })
+   *   for (const { lock, holders } of page.locks) console.log(lock, holders.length)
+   *   cursor = page.cursor
+   * } while (cursor !== undefined)
+   * ```
+   */
+  inspect(options?: InspectOptions): Promise<LocksPage>
   /**
    * Resolves when the store has answered one request that changes nothing: for health checks. One
    * server of a Cluster answers; of Redlock's servers a majority.

@@ -6,19 +6,9 @@ import type { Client } from '../lease/client.js'
 import type { WaitOptions } from '../options/lock-options.js'
 import type { ClaimTemplate, Runtime } from '../lease/runtime/runtime.js'
 import { limitsOf } from '../lease/wait/caller-wait.js'
-import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
-import { checkWhole } from '../options/whole-number.js'
 import type { LockInfo, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
-
-/** Which locks `locks.inspect` shows. */
-export interface InspectOptions {
-  /** The prefix of the names, without the namespace. Default: all of the namespace. */
-  readonly prefix?: string | undefined
-  /** The largest number of locks. Default 1 000. */
-  readonly limit?: number | undefined
-}
 
 /** The state of one lock. */
 export interface LockState extends LockInfo {
@@ -29,52 +19,17 @@ export interface LockState extends LockInfo {
 /** The options of `locks.ping`. */
 export type PingOptions = Pick<WaitOptions, 'signal'>
 
-const INSPECT_KEYS: KnownKeys<InspectOptions> = { prefix: 1, limit: 1 }
 const PING_KEYS: KnownKeys<PingOptions> = { signal: 1 }
 
 /** A copy: the store may show the same object again. */
-function lockWithJson<T extends LockInfo>(info: T): T {
+export function lockWithJson<T extends LockInfo>(info: T): T {
   return withJson({ ...info, holders: info.holders.map((holder) => withJson({ ...holder })) })
 }
 
 /** Resolves to what the store knows of a lock; undefined when it has no holders and no waiters. */
 export async function findLock(store: Store, lock: string): Promise<LockInfo | undefined> {
-  const page = await store.inspect({ lock })
-  const [info] = page.locks
+  const [info] = await store.inspect([lock])
   return info && lockWithJson(info)
-}
-
-/** Resolves to the locks of a namespace, page by page. */
-export async function inspectLocks(
-  { runtime }: Client,
-  namespace: string,
-  options: InspectOptions = {},
-): Promise<readonly LockInfo[]> {
-  const { store } = runtime
-  const { prefix, limit } = checkInspect(options)
-  assertOpenFor(runtime, 'inspect')
-  const found: LockInfo[] = []
-  let cursor: string | undefined
-  do {
-    const page = await store.inspect({
-      prefix: namespace === '' ? prefix : `${namespace}:${prefix}`,
-      cursor,
-      limit: Math.min(limit - found.length, 1000),
-    })
-    found.push(...page.locks.map(lockWithJson))
-    cursor = page.cursor
-  } while (cursor !== undefined && found.length < limit)
-  return found
-}
-
-function checkInspect(options: InspectOptions): { prefix: string; limit: number } {
-  checkKeys('inspect', options, INSPECT_KEYS)
-  const { prefix = '', limit = 1000 } = options
-  if (typeof prefix !== 'string') {
-    throw new LockUsageError(`The prefix of inspect must be a string, not ${describe(prefix)}.`)
-  }
-  checkWhole('The limit of inspect', limit)
-  return { prefix, limit }
 }
 
 /** Returns the state of a lock that no client has used. */
@@ -127,7 +82,7 @@ export async function pingStore(
 }
 
 /** @throws LockUsageError (`LOCKS_CLOSED`) when the client was closed. */
-function assertOpenFor({ closed, store }: Runtime, call: string): void {
+export function assertOpenFor({ closed, store }: Runtime, call: string): void {
   if (!closed) return
   throw new LockUsageError(
     `${call} was called after locks.close(). Make a new client with createLocks.`,

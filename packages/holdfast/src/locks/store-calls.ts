@@ -5,13 +5,8 @@ import { releaseHandle, renewHandle } from '../lease/adopt/export-and-adopt.js'
 import { checkNoOptions } from '../options/known-keys.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Lease } from '../lease/hold/lease.js'
-import {
-  findLock,
-  inspectLocks,
-  pingStore,
-  type InspectOptions,
-  type PingOptions,
-} from './look-up.js'
+import { inspectLocks, type InspectOptions } from './inspect-locks.js'
+import { findLock, pingStore, type PingOptions } from './look-up.js'
 import { oncePerTick, type TickOptions, type TickResult } from './once-per-tick.js'
 import { notOfSlot } from './slot-name.js'
 import { steal, type StealLockOptions } from './steal.js'

@@ -252,30 +252,21 @@ export interface LockInfo {
   readonly lastToken: bigint | undefined
 }
 
-/** One lock, or a page of the locks whose full names begin with a prefix. */
-export type InspectQuery =
-  | {
-      readonly lock: string
-      /**
-       * Shows the waiters up to the last one of these claims, none of them for an empty list. To
-       * look at the holders costs no more then where many claims wait. A lock without holders may
-       * be left out.
-       */
-      readonly waitersUpTo?: readonly string[]
-    }
-  | {
-      readonly prefix: string
-      /** The `cursor` of the page before. */
-      readonly cursor?: string | undefined
-      /** The largest number of locks on a page. */
-      readonly limit: number
-    }
+/** Which names a page of `list` has. */
+export interface ListQuery {
+  /** How the full names begin. */
+  readonly prefix: string
+  /** The `cursor` of the page before, in the store's own form. */
+  readonly cursor?: string | undefined
+  /** How many names are wanted. A page may have more, and fewer or none before the last one. */
+  readonly limit: number
+}
 
-/** A page of locks. */
-export interface InspectPage {
-  /** The locks that have holders or waiters, by name where the store can sort. */
-  readonly locks: readonly LockInfo[]
-  /** Present when there may be more locks. */
+/** A page of names. */
+export interface NamesPage {
+  /** Full names in any order. Some locks may be free, and some names may come twice. */
+  readonly names: readonly string[]
+  /** Present when there may be more names. */
   readonly cursor: string | undefined
 }
 
@@ -330,8 +321,22 @@ export interface Store {
   watch(claim: Claim, wake: WakeListener): Watch
   /** Ends the grants of all holders of the lock. The next token is larger. */
   steal(lock: string, options: StealOptions): MaybePromise<StealResult>
-  /** Shows the holders and waiters of one lock, or of a page of locks. */
-  inspect(query: InspectQuery): MaybePromise<InspectPage>
+  /**
+   * Returns names of locks, page by page. A lock that is held or waited for from the first page to
+   * the last one is on one of them, whatever else changes meanwhile.
+   */
+  list(query: ListQuery): MaybePromise<NamesPage>
+  /**
+   * Shows the holders and waiters of these locks, in as few requests as the store can. Locks
+   * without holders and waiters are left out.
+   * @param waitersUpTo shows the waiters up to the last one of these claims, none of them for an
+   * empty list. To look at the holders costs no more then where many claims wait. A lock without
+   * holders may be left out.
+   */
+  inspect(
+    locks: readonly string[],
+    waitersUpTo?: readonly string[],
+  ): MaybePromise<readonly LockInfo[]>
   /**
    * Resolves when the requests of the tick that has just ended are written, where a client library
    * writes them later. Only then may the process end without losing them.

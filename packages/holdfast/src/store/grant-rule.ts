@@ -188,7 +188,7 @@ export function steal(
 
 /**
  * Returns what `inspect` shows of a lock. Undefined without holders and waiters.
- * @param waitersUpTo see `InspectQuery`
+ * @param waitersUpTo see `Store.inspect`
  */
 export function describe(
   lock: string,

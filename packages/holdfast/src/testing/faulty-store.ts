@@ -13,8 +13,9 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
+  LockInfo,
+  NamesPage,
   PushedGrant,
   RenewResult,
   Renewal,
@@ -37,7 +38,8 @@ export type Message =
   | { readonly verb: 'downgrade'; readonly claim: ClaimRef }
   | { readonly verb: 'adopt'; readonly adoption: Adoption }
   | { readonly verb: 'steal'; readonly lock: string; readonly options: StealOptions }
-  | { readonly verb: 'inspect'; readonly query: InspectQuery }
+  | { readonly verb: 'list'; readonly query: ListQuery }
+  | { readonly verb: 'inspect'; readonly locks: readonly string[] }
   | { readonly verb: 'wake'; readonly claim: Claim; readonly grant: PushedGrant | undefined }
 
 /** The name of a message. */
@@ -181,8 +183,12 @@ export class FaultyStore implements Store {
     return this.#send({ verb: 'steal', lock, options }, () => this.#inner.steal(lock, options))
   }
 
-  inspect(query: InspectQuery): Promise<InspectPage> {
-    return this.#send({ verb: 'inspect', query }, () => this.#inner.inspect(query))
+  list(query: ListQuery): Promise<NamesPage> {
+    return this.#send({ verb: 'list', query }, () => this.#inner.list(query))
+  }
+
+  inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<readonly LockInfo[]> {
+    return this.#send({ verb: 'inspect', locks }, () => this.#inner.inspect(locks, waitersUpTo))
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {

@@ -3,7 +3,7 @@ import { checkClock, systemClock, type Clock } from '../clock/clock.js'
 import { LockUsageError } from '../errors.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { createLocks, type Locks } from '../locks/create.js'
-import type { InspectPage, StealResult, Store } from '../store/contract.js'
+import type { LockInfo, NamesPage, StealResult, Store } from '../store/contract.js'
 import { checkName } from '../store/names.js'
 import { memoryStore } from '../stores/memory/index.js'
 import { FaultyStore, type Fate, type Message } from './faulty-store.js'
@@ -119,7 +119,8 @@ export class TestingStore extends FaultyStore {
   }
 
   #heldLocks(): string[] {
-    const { locks } = this.#memory.inspect({ prefix: '', limit: MOST_NAMES }) as InspectPage
+    const { names } = this.#memory.list({ prefix: '', limit: MOST_NAMES }) as NamesPage
+    const locks = this.#memory.inspect(names) as readonly LockInfo[]
     return locks.filter(({ holders }) => holders.length > 0).map(({ lock }) => lock)
   }
 

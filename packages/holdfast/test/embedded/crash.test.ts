@@ -1,4 +1,5 @@
 /** Processes that are killed or stopped while they hold the lock or wait for it. */
+import { inspectPage } from 'holdfast/internal'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -100,7 +101,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     await new Promise((resolve) => process.nextTick(resolve))
     expect(await store.withdraw(claim)).toBe('absent')
     expect(await attempt).toEqual({ outcome: 'withdrawn' })
-    expect(await store.inspect({ lock: 'a' })).toMatchObject({ locks: [] })
+    expect(await store.inspect(['a'])).toEqual([])
   })
 
   test.each(['process.exit(3)', "throw new Error('on purpose')", ''])(
@@ -125,7 +126,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     const holder = new Worker(directory)
     const { atMs } = await holder.ask('acquire', { lock: 'a', ttlMs: 1500 })
     const lookedMs = nowMs()
-    const { locks } = await store.inspect({ lock: 'a' })
+    const locks = await store.inspect(['a'])
     const endsMs = lookedMs + (locks[0]?.holders[0]?.remainingMs ?? 0)
     holder.process.kill('SIGSTOP')
     const claim = makeClaim('a')
@@ -147,7 +148,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     expect(await store.attempt(makeClaim('a'), enqueue)).toMatchObject({ outcome: 'waiting' })
     await holder.kill()
     await eventually('all are free', async () => {
-      const { locks } = await store.inspect({ prefix: '', limit: 10 })
+      const { locks } = await inspectPage(store, { prefix: '', limit: 10 })
       return locks.every(({ holders }) => holders.every(({ owner }) => owner.pid === process.pid))
     })
   })
@@ -183,7 +184,7 @@ describe.skipIf(process.platform === 'win32')('a dead waiter', () => {
     await eventually(
       'the lock is free',
       async () => {
-        const { locks } = await store.inspect({ lock: 'a' })
+        const locks = await store.inspect(['a'])
         return locks.length === 0
       },
       { withinMs: 2000 },
@@ -297,7 +298,7 @@ describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
 async function untilWaiters(directory: string, lock: string, count: number): Promise<void> {
   const store = closing(embeddedStore({ directory }))
   await eventually(`${count} waiters`, async () => {
-    const { locks } = await store.inspect({ lock })
+    const locks = await store.inspect([lock])
     return locks[0]?.waiters.length === count
   })
 }

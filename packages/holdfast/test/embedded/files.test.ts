@@ -1,4 +1,5 @@
 /** Several database files in one folder, and what a stopped writer blocks. */
+import { inspectPage } from 'holdfast/internal'
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
@@ -25,23 +26,16 @@ test('the locks are spread over all files', async () => {
   const store = closing(embeddedStore({ directory }))
   for (let index = 0; index < 100; index += 1) await take(store, makeClaim(`lock ${index}`))
   expect(databasesIn(directory)).toHaveLength(FILES)
-  const page = await store.inspect({ prefix: 'lock 1', limit: 5 })
-  expect(page.locks.map(({ lock }) => lock)).toEqual([
-    'lock 1',
-    'lock 10',
-    'lock 11',
-    'lock 12',
-    'lock 13',
-  ])
-  const next = await store.inspect({ prefix: 'lock 1', limit: 50, cursor: page.cursor })
-  expect(next.locks.map(({ lock }) => lock)).toEqual([
-    'lock 14',
-    'lock 15',
-    'lock 16',
-    'lock 17',
-    'lock 18',
-    'lock 19',
-  ])
+  const found: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await inspectPage(store, { prefix: 'lock 1', limit: 5, cursor })
+    expect(page.locks.length).toBeLessThanOrEqual(5)
+    found.push(...page.locks.map(({ lock }) => lock))
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  const tens = Array.from({ length: 10 }, (_, index) => `lock 1${index}`)
+  expect(found.toSorted()).toEqual(['lock 1', ...tens])
 })
 
 describe('a process that is stopped in a transaction', () => {
@@ -65,7 +59,7 @@ describe('a process that is stopped in a transaction', () => {
     const directory = makeDirectory()
     await take(closing(embeddedStore({ directory })), makeClaim('a'))
     await stopInTransaction(databaseOf(directory, 'a'))
-    const page = await closing(embeddedStore({ directory })).inspect({ prefix: '', limit: 10 })
+    const page = await inspectPage(closing(embeddedStore({ directory })), { limit: 10 })
     expect(page.locks.map(({ lock }) => lock)).toEqual(['a'])
   })
 })

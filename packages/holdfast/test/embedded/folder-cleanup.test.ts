@@ -1,6 +1,7 @@
 /**
  * What processes leave that end without closing: those that come later take it away, a little each.
  */
+import { inspectPage } from 'holdfast/internal'
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -69,10 +70,10 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
     const store = closing(embeddedStore({ directory }))
     await take(store, makeClaim('other'))
     await eventually('the dead one holds nothing', async () => {
-      const { locks } = await store.inspect({ prefix: '', limit: 10 })
+      const { locks } = await inspectPage(store, { prefix: '', limit: 10 })
       return !locks.some(({ lock }) => lock === 'dead')
     })
-    const { locks } = await store.inspect({ prefix: '', limit: 10 })
+    const { locks } = await inspectPage(store, { prefix: '', limit: 10 })
     expect(locks.map(({ lock }) => lock)).toEqual(['other', 'stopped'])
     await eventually('only the living have sockets', () => sockets(directory).length === 2)
     expect(rows(directory)).toHaveLength(2)

@@ -1,4 +1,5 @@
 /** Rows of unused locks: the store removes them a few at a time, and keeps the tokens growing. */
+import { inspectPage } from 'holdfast/internal'
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import {
@@ -64,7 +65,7 @@ describe('locks that were idle for a day', () => {
     const directory = makeDirectory()
     await open(directory, (store) => take(store, makeClaim('a', { ttlMs: 3 * DAY_MS })))
     const store = closing(openOn({ directory, machine: ahead(2 * DAY_MS) }))
-    expect((await store.inspect({ lock: 'a' })).locks).toHaveLength(1)
+    expect(await store.inspect(['a'])).toHaveLength(1)
   })
 })
 
@@ -75,7 +76,7 @@ test('a database of before, which has no index, gets it', async () => {
   raw.exec(`DROP INDEX locks_busy; DELETE FROM facts WHERE name LIKE 'idle%'`)
   raw.close()
   const store = closing(openOn({ directory, machine: makeMachine() }))
-  const page = await store.inspect({ prefix: '', limit: 10 })
+  const page = await inspectPage(store, { prefix: '', limit: 10 })
   expect(page.locks.map(({ lock }) => lock)).toEqual(['a'])
 })
 
@@ -85,7 +86,7 @@ test('a boot forgets who held, and not each lock there ever was', async () => {
   await open(directory, (store) => take(store, makeClaim('held')))
   const machine = makeMachine({ bootId: 'another boot' })
   const store = closing(openOn({ directory, machine }))
-  expect((await store.inspect({ prefix: '', limit: 10 })).locks).toEqual([])
+  expect((await inspectPage(store, { prefix: '', limit: 10 })).locks).toEqual([])
   expect(count(directory)).toBe(101)
 })
 
@@ -113,7 +114,7 @@ async function open<R>(
 ): Promise<R> {
   const store = openOn({ directory, machine: ahead(aheadMs) })
   try {
-    await store.inspect({ prefix: '', limit: 1 })
+    await inspectPage(store, { prefix: '', limit: 1 })
     return await work(store)
   } finally {
     await store.close()

@@ -14,7 +14,7 @@ test('a released lock goes straight to the waiter of another process', async () 
   for (let round = 0; round < 200; round += 1) {
     const acquired = waiter.ask('acquire', { lock: 'a' })
     await eventually('it waits', async () => {
-      const { locks } = await looking.inspect({ lock: 'a' })
+      const locks = await looking.inspect(['a'])
       return locks[0]?.waiters.length === 1
     })
     const released = await holder.ask('release', { lock: 'a' })

@@ -1,4 +1,5 @@
 /** Boots and clocks that are set, on a machine that the test makes up. */
+import { inspectPage } from 'holdfast/internal'
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import {
@@ -21,7 +22,7 @@ describe('a boot', () => {
     // The clock of the machine had lost its battery.
     const machine = makeMachine({ bootId: 'another boot', wallMs: () => 0 })
     const store = closing(openOn({ directory, machine }))
-    expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
+    expect(await store.inspect(['a'])).toEqual([])
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
     // A lock whose row is gone, as well.
     expect((await take(store, makeClaim(neighbourOf('a')))).token).toBeGreaterThan(token)
@@ -32,7 +33,7 @@ describe('a boot', () => {
     const before = openOn({ directory, machine: makeMachine() })
     await take(before, makeClaim('a'))
     const store = closing(openOn({ directory, machine: makeMachine() }))
-    const { locks } = await store.inspect({ lock: 'a' })
+    const locks = await store.inspect(['a'])
     expect(locks[0]?.holders).toHaveLength(1)
     await before.close()
   })
@@ -52,9 +53,9 @@ describe('a boot', () => {
       openOn({ directory, machine: makeMachine({ monotonicMs: () => 60_000 }) }),
     )
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
-    expect((await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock)).toEqual([
-      'a',
-    ])
+    expect(
+      (await inspectPage(store, { prefix: '', limit: 10 })).locks.map(({ lock }) => lock),
+    ).toEqual(['a'])
   })
 })
 
@@ -103,7 +104,7 @@ describe('the wall clock', () => {
       directory,
       machine: makeMachine({ wallMs: () => Date.now() + 3 * 86_400_000 }),
     })
-    expect((await ahead.inspect({ lock: 'a' })).locks).toEqual([])
+    expect(await ahead.inspect(['a'])).toEqual([])
     await ahead.close()
     const store = closing(openOn({ directory, machine: makeMachine({ wallMs: () => 1000 }) }))
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)

@@ -2,6 +2,7 @@
  * Several users of one folder: files that vanish, a database that others lock, strangers at the
  * socket, and the end.
  */
+import { inspectPage } from 'holdfast/internal'
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -38,7 +39,7 @@ test('a store that is closed leaves the other one alone', async () => {
   const two = closing(embeddedStore({ directory }))
   const claim = makeClaim('a')
   await take(two, claim)
-  await one.inspect({ lock: 'a' })
+  await one.inspect(['a'])
   await one.close()
   expect(await two.withdraw(claim)).toBe('released')
 })
@@ -50,7 +51,7 @@ test('claims that are withdrawn before the store has opened make no ghosts', asy
   const attempts = claims.map(async (claim) => store.attempt(claim, enqueue))
   await Promise.all(claims.map(async (claim) => store.withdraw(claim)))
   expect(await Promise.all(attempts)).toEqual(claims.map(() => ({ outcome: 'withdrawn' })))
-  expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
+  expect(await store.inspect(['a'])).toEqual([])
 })
 
 test('a deleted file is made again', async () => {
@@ -117,7 +118,7 @@ describe('a database that another process locks', () => {
     expect(failure).toBeInstanceOf(StoreUnavailableError)
     expect(failure).toMatchObject({ code: 'STORE_UNAVAILABLE' })
     unlock()
-    expect((await store.inspect({ prefix: '', limit: 10 })).locks).toEqual([])
+    expect((await inspectPage(store, { prefix: '', limit: 10 })).locks).toEqual([])
   })
 
   test('a withdrawal does not overtake the attempt that it undoes, and goes before other claims', async () => {

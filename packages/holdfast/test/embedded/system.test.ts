@@ -109,7 +109,7 @@ describe.skipIf(!canChangeUser)('the folder for all users', () => {
       { cwd: import.meta.dirname },
     )
     expect(writer.signal).toBe('SIGKILL')
-    const count = `(await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock).join()`
+    const count = `(await store.inspect(['a'])).map(({ lock }) => lock).join()`
     expect(await asNobody(directory, count)).toBe('a')
     const raw = openRaw(databaseOf(directory, 'a'))
     expect(raw.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
@@ -144,13 +144,13 @@ test.skipIf(process.getuid?.() !== 0)(
     const writer = openRaw(file)
     writer.exec('BEGIN IMMEDIATE')
     const second = openSystem(directory)
-    const pending = second.inspect({ lock: 'a' })
+    const pending = second.inspect(['a'])
     // The folder is looked at, and the file opened, in the turn of the call.
     await Promise.resolve()
     expect(canWrite(file)).toBe(false)
     writer.exec('ROLLBACK')
     writer.close()
-    expect((await pending).locks).toHaveLength(1)
+    expect(await pending).toHaveLength(1)
     expect(canWrite(file)).toBe(true)
   },
 )

@@ -297,7 +297,7 @@ test(
     // that travels on it.
     slow.proxy.faults.replyMs = 1000
     const { packets } = slow.proxy
-    const inspected = store.inspect({ lock: 'free' })
+    const inspected = store.inspect(['free'])
     await expect.poll(() => slow.proxy.packets).toBeGreaterThan(packets)
     // Longer than a request waits for its answer.
     slow.proxy.faults.requestMs = 8000

@@ -36,7 +36,7 @@ test('an entry of a later format is refused, and only the own entry is taken out
       await store.withdraw(once)
     }
   }
-  await expect(store.inspect({ lock: 'later' })).rejects.toMatchObject(refused)
+  await expect(store.inspect(['later'])).rejects.toMatchObject(refused)
   await expect(store.steal('later', { now: true })).rejects.toMatchObject(refused)
   expect(await keys(endpoint, 'holdfast/locks/later/')).toMatchObject([{ key, value }])
 })

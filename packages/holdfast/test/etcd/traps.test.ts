@@ -101,7 +101,7 @@ describe('a waiter whose session ended', () => {
     const [one, two] = [openLocks({ endpoints: [endpoint] }), openLocks({ endpoints: [endpoint] })]
     const held = await one.mutex('served').acquire()
     const waiting = two.mutex('served').acquire({ waitMs: 10_000 })
-    const queue = async () => (await one.inspect({ prefix: 'served' }))[0]?.waiters ?? []
+    const queue = async () => (await one.inspect({ prefix: 'served' })).locks[0]?.waiters ?? []
     await expect.poll(queue).toHaveLength(1)
     const [waiter] = await queue()
     await endSession(endpoint, makeClaim('served', { id: waiter?.claimId ?? '' }))
@@ -164,7 +164,7 @@ test.each([true, false])(
     await others.attempt(former, QUEUE)
     // From now on the theft is one request.
     await thief.steal(lockOf('free'), { now })
-    await thief.inspect({ lock })
+    await thief.inspect([lock])
     let steals = 0
     proxy.onRequest = (bytes) => {
       if (!bytes.includes('for repairs')) return
@@ -173,7 +173,7 @@ test.each([true, false])(
     }
     const stealing = Promise.resolve(thief.steal(lock, { now, reason: 'for repairs' }))
     await eventually('it is stolen', async () => {
-      const [info] = (await others.inspect({ lock })).locks
+      const [info] = await others.inspect([lock])
       return info?.holders.every(({ stolen }) => stolen) ?? true
     })
     await others.withdraw(former)

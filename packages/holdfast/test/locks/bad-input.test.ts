@@ -246,7 +246,7 @@ describe('options', () => {
 
   test('a note that says who else it is, or of a group that cannot be looked up', async () => {
     const lease = await locks.mutex('note').acquire()
-    const owner = async () => (await locks.inspect({ prefix: 'note' }))[0]?.holders[0]?.owner
+    const owner = async () => (await locks.inspect({ prefix: 'note' })).locks[0]?.holders[0]?.owner
     const before = await owner()
     const foreign = { label: 'mine', clientId: 'evil', host: 'elsewhere' } as LeaseNote
     expect(await outcomeOf(lease.annotate(foreign))).toHaveProperty('error.code', 'LOCK_USAGE')

@@ -63,7 +63,7 @@ test('tryAcquire with waitMs resolves to undefined when the wait ends', async ()
   expect(await world.clock.until(two.mutex('a').tryAcquire({ waitMs: 700 }))).toBeUndefined()
   expect(world.clock.monotonicMs() - startedMs).toBe(700)
   await world.clock.advance(10)
-  expect((await two.inspect())[0]?.waiters).toEqual([])
+  expect((await two.inspect()).locks[0]?.waiters).toEqual([])
   const served = two.mutex('a').tryAcquire({ waitMs: 700, ttlMs: 2000, renew: false })
   await world.clock.advance(5)
   await world.clock.until(held.release())
@@ -142,7 +142,7 @@ test('several locks take the terms, and tryAcquire of them waits', async () => {
   const held = await world.clock.until(two.mutex('b').acquire())
   expect(await world.clock.until(several.tryAcquire({ waitMs: 500 }))).toBeUndefined()
   await world.clock.advance(10)
-  expect((await two.inspect()).map(({ lock, waiters }) => [lock, waiters.length])).toEqual([
+  expect((await two.inspect()).locks.map(({ lock, waiters }) => [lock, waiters.length])).toEqual([
     ['b', 0],
   ])
   const served = several.tryAcquire({ waitMs: 500, ttlMs: 2000, renew: false })
@@ -184,7 +184,7 @@ describe('terms that make no sense are refused, whether the lock is free or not'
       }
     }
     await held.release()
-    expect(await locks.inspect()).toEqual([])
+    expect((await locks.inspect()).locks).toEqual([])
   })
 
   test('a campaign takes no terms', async () => {

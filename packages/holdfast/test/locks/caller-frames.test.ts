@@ -143,6 +143,7 @@ test.each(['ping', 'inspect'] as const)('each caller of %s does', async (call) =
   const world = makeWorld()
   const down = new StoreUnavailableError('The store is away.')
   world.store.inspect = () => Promise.reject(down)
+  world.store.list = () => Promise.reject(down)
   const locks = world.direct()
   const callers: readonly (() => Promise<unknown>)[] = [
     async function firstCaller() {

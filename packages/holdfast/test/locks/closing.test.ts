@@ -118,7 +118,7 @@ test('a release that was in flight is through when the end has come', async () =
   wire.fate = (verb) => (verb === 'withdraw' && (withdrawals += 1) === 1 ? 'fail' : 'deliver')
   const released = lease.release()
   await clock.until(locks.close())
-  expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
+  expect(await store.inspect(['a'])).toEqual([])
   expect(await released).toBe('released')
 })
 

@@ -132,7 +132,9 @@ describe('callers of one campaign', () => {
     const election = world.client({ fairness: 'fifo' }).election('scheduler')
     const campaigns = [election.campaign(), election.campaign({ waitMs: 500 }), election.campaign()]
     await world.clock.advance(10)
-    const [info] = await world.direct().inspect()
+    const {
+      locks: [info],
+    } = await world.direct().inspect()
     expect(info?.waiters).toHaveLength(1)
     await busy.release()
     const leases = await world.clock.until(Promise.all(campaigns))

@@ -36,7 +36,7 @@ describe('a lock of each kind', () => {
       expect([kind, holders.length, waiters.length]).toEqual(['readWriteLock', 1, 1])
       expect(freePermits).toBeUndefined()
     }
-    expect(inspect.mock.calls).toEqual(Array.from({ length: 3 }, () => [{ lock: 'shop:rw' }]))
+    expect(inspect.mock.calls).toEqual(Array.from({ length: 3 }, () => [['shop:rw']]))
     await locks.close()
     await waits
   })
@@ -89,7 +89,7 @@ describe('ping', () => {
     vi.spyOn(world.store, 'inspect').mockImplementation(
       () =>
         new Promise((resolve) => {
-          void world.clock.timer(70, () => resolve({ locks: [], cursor: undefined }))
+          void world.clock.timer(70, () => resolve([]))
         }),
     )
     expect(await world.clock.until(world.client().ping())).toEqual({ latencyMs: 70 })

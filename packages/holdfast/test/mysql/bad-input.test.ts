@@ -1,4 +1,5 @@
 /** What MariaDB can refuse: each refusal says what to do, and nothing hangs. */
+import { inspectPage } from 'holdfast/internal'
 import { createLocks, type LockError, type Store } from 'holdfast'
 import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlStoreOptions } from 'holdfast/mysql'
 import { assertFence } from 'holdfast/fence'
@@ -180,7 +181,7 @@ describe('options', () => {
     const store = mysqlStore({ pool: poolOf(config) })
     const locks = createLocks(store)
     const lease = await locks.mutex('shapes').acquire()
-    expect((await store.inspect({ lock: 'shapes' })).locks[0]?.holders[0]?.token).toBe(lease.token)
+    expect((await store.inspect(['shapes']))[0]?.holders[0]?.token).toBe(lease.token)
     expect(await locks.mutex('shapes').tryAcquire()).toBeUndefined()
     expect(await lease.release()).toBe('released')
     await locks.close()
@@ -219,7 +220,7 @@ test.each([
   const name = `"it's" \\' -- 🔒${mode}`
   const lease = await locks.mutex(name).acquire()
   await locks.steal(name, { reason: `'"\\ 🔒` })
-  const [info] = (await store.inspect({ prefix: '"it', limit: 10 })).locks
+  const [info] = (await inspectPage(store, { prefix: '"it', limit: 10 })).locks
   expect(info?.lock).toBe(name)
   expect(info?.holders[0]).toMatchObject({
     owner: { label },

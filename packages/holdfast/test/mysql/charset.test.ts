@@ -38,7 +38,9 @@ describe.each(['latin1', 'utf8', 'cp1250', 'gbk'])('a pool in %s', (charset) => 
         const [same, other] = await Promise.all(both)
         expect(same).toBeUndefined()
         await other?.release()
-        const [shown] = await two.inspect({ prefix: name })
+        const {
+          locks: [shown],
+        } = await two.inspect({ prefix: name })
         expect(shown).toMatchObject({ lock: name, holders: [{ owner: { label: 'café 🔒' } }] })
         await lease.release()
       }
@@ -66,8 +68,8 @@ test('a pool without autocommit takes new locks several at once, and sees what o
   const locks = locksOf(pool)
   const lock = locks.readWriteLock('fresh')
   const readers = await Promise.all([lock.read.acquire(), lock.read.acquire()])
-  expect((await locks.inspect({ prefix: 'seen' })).length).toBe(0)
+  expect((await locks.inspect({ prefix: 'seen' })).locks.length).toBe(0)
   const lease = await usual.mutex('seen').acquire()
-  expect((await locks.inspect({ prefix: 'seen' })).length).toBe(1)
+  expect((await locks.inspect({ prefix: 'seen' })).locks.length).toBe(1)
   await Promise.all([lease, ...readers].map((held) => held.release()))
 })

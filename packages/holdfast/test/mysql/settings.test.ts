@@ -88,11 +88,11 @@ test.each(['CHAIN', 'RELEASE'])(
       expect(await other.mutex(name).tryAcquire()).toBeUndefined()
       const waiting = other.mutex(name).acquire({ waitMs: 5000 })
       await expect
-        .poll(async () => (await one.inspect({ prefix: name }))[0]?.waiters.length)
+        .poll(async () => (await one.inspect({ prefix: name })).locks[0]?.waiters.length)
         .toBe(1)
       expect(await lease.release()).toBe('released')
       expect(await one.mutex(name).tryAcquire()).toBeUndefined()
-      expect((await one.inspect({ prefix: name })).length).toBe(1)
+      expect((await one.inspect({ prefix: name })).locks.length).toBe(1)
       await (await waiting).release()
     }
     const leases = await Promise.all(names.map((name) => one.mutex(name).tryAcquire()))

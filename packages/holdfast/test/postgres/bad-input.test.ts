@@ -151,7 +151,7 @@ test('labels and reasons may have any characters', async () => {
   const store = postgresStore({ pool: poolOf() })
   const locks = createLocks(store, { label })
   const lease = await locks.mutex('labelled').acquire()
-  const [info] = (await store.inspect({ lock: 'labelled' })).locks
+  const [info] = await store.inspect(['labelled'])
   expect(info?.holders[0]?.owner.label).toBe(label)
   await lease.release()
   await locks.close()

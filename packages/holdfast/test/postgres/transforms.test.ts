@@ -35,7 +35,7 @@ describe.each(Object.entries(TRANSFORMS))('with a transform: %s', (name, transfo
     const [one, other] = [0, 1].map(() => closing(createLocks(postgresStore({ pool: sql }))))
     const lease = await one?.mutex(name).acquire({ waitMs: 2000 })
     const waiting = other?.mutex(name).acquire({ waitMs: 5000 })
-    expect((await other?.inspect())?.map((info) => info.lock)).toContain(name)
+    expect((await other?.inspect())?.locks.map((info) => info.lock)).toContain(name)
     expect(await lease?.release()).toBe('released')
     expect(await (await waiting)?.release()).toBe('released')
   })

@@ -85,7 +85,7 @@ describe('the diagnosis', () => {
     expect(foreignKeys.toSorted()).toEqual(['hf:{50%25}', 'hf:{list}', 'hf:{text}'])
     const store = redisStore({ client: redis })
     for (const lock of ['text', 'list']) {
-      await expect(store.inspect({ lock })).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+      await expect(store.inspect([lock])).rejects.toMatchObject({ code: 'STORE_CONFIG' })
       await expect(store.steal(lock, { now: true })).rejects.toMatchObject({ code: 'STORE_CONFIG' })
     }
     await store.close()

@@ -1,4 +1,5 @@
 /** What only a Cluster has: members, a rule of the ACL for them, clients that do not fit. */
+import { inspectPage } from 'holdfast/internal'
 import { randomUUID } from 'node:crypto'
 import { Gate } from 'holdfast/testing'
 import { aclRule } from '../../dist/stores/redis/rule/acl.js'
@@ -75,7 +76,7 @@ for (const library of LIBRARIES) {
       expect(pushed).toBeGreaterThan(token)
       watch.close()
     }
-    expect((await two.inspect({ prefix: library, limit: 10 })).locks).toHaveLength(3)
+    expect((await inspectPage(two, { prefix: library, limit: 10 })).locks).toHaveLength(3)
     expect(await subscriptions(cluster)).not.toEqual([])
     await two.close()
     await eventually(
@@ -146,7 +147,7 @@ test('the rule of the ACL suffices for a Cluster, through each library', async (
       expect(await store.renew([waiter])).toEqual([{ outcome: 'renewed' }])
       expect(await store.withdraw(waiter)).toBe('released')
     }
-    expect((await store.inspect({ prefix: 'acl', limit: 9 })).locks).toEqual([])
+    expect((await inspectPage(store, { prefix: 'acl', limit: 9 })).locks).toEqual([])
   }
   for (const { server } of cluster.members) {
     const log = await server.command('ACL', 'LOG')
@@ -181,7 +182,7 @@ test('a store that is closed while it looks for the members sends nothing afterw
   const store = redisStore({ client: late.client })
   const claim = makeClaim('closed early')
   const attempt = Promise.resolve(store.attempt(claim, QUEUE))
-  const listing = Promise.resolve(store.inspect({ prefix: '', limit: 1 }))
+  const listing = Promise.resolve(inspectPage(store, { prefix: '', limit: 1 }))
   const watch = store.watch(claim, () => undefined)
   const outcomes = Promise.allSettled([attempt, listing])
   await store.close()
@@ -193,7 +194,7 @@ test('a store that is closed while it looks for the members sends nothing afterw
   // Long enough for a connection and a script.
   for (const lock of await oneOfEach(cluster, 'meanwhile')) await takeClaim(other, lock)
   expect(late.opened()).toBe(0)
-  expect((await other.inspect({ lock: claim.lock })).locks).toEqual([])
+  expect(await other.inspect([claim.lock])).toEqual([])
 })
 
 describe('clients that do not fit', () => {

@@ -1,4 +1,5 @@
 /** Connections that fail, break and come back, through each client library. */
+import { inspectPage } from 'holdfast/internal'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { inspect } from 'node:util'
@@ -100,7 +101,7 @@ for (const library of LIBRARIES) {
       const waiting = waiter.mutex('lock').acquire()
       await eventually(
         'it waits',
-        async () => (await one.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1,
+        async () => (await one.inspect(['lock']))[0]?.waiters.length === 1,
       )
       await server.kill()
       const { error } = await failure(holder.mutex('other').tryAcquire())
@@ -290,7 +291,7 @@ for (const library of LIBRARIES) {
         await watch.ready
         expect(await server.command('EXISTS', `${keyPrefix}locks:{lock}`)).toBe(':1\r\n')
         expect(
-          (await store.inspect({ prefix: 'lo', limit: 10 })).locks.map(({ lock }) => lock),
+          (await inspectPage(store, { prefix: 'lo', limit: 10 })).locks.map(({ lock }) => lock),
         ).toEqual(['lock'])
         await store.withdraw(holder)
         await eventually('it is woken', () => wakes > 0)

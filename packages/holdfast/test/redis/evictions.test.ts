@@ -128,7 +128,7 @@ class History {
 
   /** A claim that waits has a place: it would wait forever without one. */
   async #checkPlace({ lock, id }: Claim): Promise<void> {
-    const [info] = (await this.#store.inspect({ lock })).locks
+    const [info] = await this.#store.inspect([lock])
     expect(
       info?.waiters.map(({ claimId }) => claimId),
       this.#storyText(),
@@ -145,7 +145,7 @@ class History {
   /** What the store counts is what it shows: that share of the lock is free. */
   async #checkCounts(): Promise<void> {
     const { lock, kind, capacity } = this.#story.newest
-    const [info] = (await this.#store.inspect({ lock })).locks
+    const [info] = await this.#store.inspect([lock])
     const held = info?.holders.reduce((sum, { weight }) => sum + weight, 0) ?? 0
     const [first] = info?.waiters ?? []
     if (first) {

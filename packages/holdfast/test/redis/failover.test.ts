@@ -83,7 +83,7 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
         const waiting = waiter.mutex('a').acquire({ waitMs: 25_000 })
         await eventually(
           'it waits',
-          async () => (await one.inspect({ lock: 'a' })).locks[0]?.waiters.length === 1,
+          async () => (await one.inspect(['a']))[0]?.waiters.length === 1,
         )
         const owner = await cluster.ownerOf('hf:{a}')
         // What the replica has not got is lost: the waiter itself does not depend on it, the token

@@ -54,7 +54,7 @@ for (const library of ['ioredis6', 'redis6'] as const) {
       const [former, next] = [makeClaim('lock'), makeClaim('lock')]
       await take(others, former)
       // The scripts are known, and so a steal is one command and its answer.
-      await thief.inspect({ lock: 'lock' })
+      await thief.inspect(['lock'])
       let steals = 0
       onSending(client, 'steal', () => {
         steals += 1
@@ -64,7 +64,7 @@ for (const library of ['ioredis6', 'redis6'] as const) {
       })
       const stealing = thief.steal('lock', { now })
       await eventually('it is stolen', async () => {
-        const [info] = (await others.inspect({ lock: 'lock' })).locks
+        const [info] = await others.inspect(['lock'])
         return info?.holders.every(({ stolen }) => stolen) ?? true
       })
       await others.withdraw(former)

@@ -46,7 +46,7 @@ test('each verb refuses a head of a later format, and touches nothing', async ()
   await expect(store.withdraw(claim)).rejects.toMatchObject(REFUSED)
   await expect(store.downgrade(claim)).rejects.toMatchObject(REFUSED)
   await expect(store.steal('later', { now: true })).rejects.toMatchObject(REFUSED)
-  await expect(store.inspect({ lock: 'later' })).rejects.toMatchObject(REFUSED)
+  await expect(store.inspect(['later'])).rejects.toMatchObject(REFUSED)
   expect(await store.renew([claim])).toMatchObject([{ outcome: 'unknown', cause: REFUSED }])
   // Beside others in one call, which are done.
   const [refused, granted] = await Promise.allSettled([

@@ -39,7 +39,7 @@ test.each([
         outcome: 'waiting',
       })
     }
-    const { locks } = await store.inspect({ lock: 'lock' })
+    const locks = await store.inspect(['lock'])
     const queue = locks[0]?.waiters.map(({ claimId }) => claimId)
     expect(queue, `after ${heldMs} ms`).toEqual(waiters.map(({ id }) => id))
   }

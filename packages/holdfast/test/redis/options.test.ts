@@ -1,4 +1,5 @@
 /** What redisStore is given, and what fits it. */
+import { inspectPage } from 'holdfast/internal'
 import type { EventEmitter } from 'node:events'
 import { LockUsageError } from 'holdfast'
 import { redisStore, type RedisClient, type RedisStoreOptions } from 'holdfast/redis'
@@ -158,7 +159,7 @@ test('stores of different prefixes do not know of each other', async () => {
   for (const store of stores) await take(store, makeClaim('lock'))
   for (const store of stores) {
     expect((await store.attempt(makeClaim('lock'), TRY)).outcome).toBe('busy')
-    expect((await store.inspect({ prefix: '', limit: 10 })).locks).toHaveLength(1)
+    expect((await inspectPage(store, { prefix: '', limit: 10 })).locks).toHaveLength(1)
   }
 })
 

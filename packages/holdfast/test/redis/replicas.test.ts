@@ -116,7 +116,7 @@ for (const library of LIBRARIES) {
       if (settled) await new Promise((resolve) => setImmediate(resolve))
       const claim = makeClaim(`lock ${settled}`)
       const { token } = await take(store, claim)
-      const [info] = (await store.inspect({ lock: claim.lock })).locks
+      const [info] = await store.inspect([claim.lock])
       expect(info?.holders).toMatchObject([{ claimId: claim.id, token }])
       expect(await store.withdraw(claim)).toBe('released')
     }
@@ -161,7 +161,10 @@ describe('with the runtime', () => {
     const locks = createLocks(openStore(primary, 'ioredis6', OPTIONS))
     const resume = stop(replica)
     await expect(locks.mutex('lock').acquire()).rejects.toMatchObject({ code: 'NOT_REPLICATED' })
-    await eventually('it is free', async () => (await locks.inspect({ prefix: '' })).length === 0)
+    await eventually(
+      'it is free',
+      async () => (await locks.inspect({ prefix: '' })).locks.length === 0,
+    )
     resume()
     await eventually('it can be had', () =>
       locks

@@ -23,7 +23,7 @@ async function openNode() {
 }
 
 async function lastTokenOf(store: RedisVoter): Promise<bigint | undefined> {
-  return (await store.inspect({ lock: LOCK })).locks[0]?.lastToken
+  return (await store.inspect([LOCK]))[0]?.lastToken
 }
 
 test.each([

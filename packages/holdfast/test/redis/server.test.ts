@@ -1,4 +1,5 @@
 /** What a server may do to a store: forget scripts and data, be full, hold foreign keys, refuse. */
+import { inspectPage } from 'holdfast/internal'
 import { aclRule } from '../../dist/stores/redis/rule/acl.js'
 import { LockUsageError, createLocks } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
@@ -35,9 +36,7 @@ describe('scripts', () => {
       token,
     })
     await server.command('SCRIPT', 'FLUSH')
-    expect(await store.inspect({ lock: 'lock' })).toMatchObject({
-      locks: [{ holders: [{ claimId: claim.id }] }],
-    })
+    expect(await store.inspect(['lock'])).toMatchObject([{ holders: [{ claimId: claim.id }] }])
     await server.command('SCRIPT', 'FLUSH')
     expect(await Promise.all([store.withdraw(claim), store.renew([claim])])).toEqual([
       'released',
@@ -192,13 +191,13 @@ describe('keys', () => {
     const store = openStore(server)
     await take(store, makeClaim('fine'))
     await server.command(command, 'hf:{foreign}', 'something of another program')
-    const error = await Promise.resolve(store.inspect({ prefix: '', limit: 9 })).catch(
+    const error = await Promise.resolve(inspectPage(store, { prefix: '', limit: 9 })).catch(
       (caught: unknown) => caught,
     )
     expect(error).toMatchObject({ code: 'STORE_CONFIG', store: 'redis' })
     expect(String(error)).toContain('hf:{foreign}')
     // The others can be looked at all the same.
-    expect((await store.inspect({ prefix: 'fi', limit: 9 })).locks).toHaveLength(1)
+    expect((await inspectPage(store, { prefix: 'fi', limit: 9 })).locks).toHaveLength(1)
   })
 })
 
@@ -234,7 +233,7 @@ describe('a server that loses everything', () => {
     const waiting = two.mutex('lock').acquire()
     await eventually(
       'it waits',
-      async () => (await store.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1,
+      async () => (await store.inspect(['lock']))[0]?.waiters.length === 1,
     )
     await server.command('FLUSHALL')
     const lease = await waiting
@@ -271,7 +270,7 @@ describe('a server that is out of memory', () => {
     }
     await server.command('CONFIG', 'SET', 'maxmemory', '0')
     await take(store, makeClaim('new'))
-    expect((await store.inspect({ lock: 'permits' })).locks).toEqual([])
+    expect(await store.inspect(['permits'])).toEqual([])
   })
 
   test('hands a lock on to the waiters from before', async () => {
@@ -299,7 +298,7 @@ test('a read-only replica says what to do', async () => {
   )
   expect(error).toMatchObject({ code: 'STORE_CONFIG', store: 'redis' })
   expect(String(error)).toMatch(/connect it to the primary/)
-  await expect(store.inspect({ lock: 'lock' })).resolves.toEqual({ locks: [], cursor: undefined })
+  await expect(store.inspect(['lock'])).resolves.toEqual([])
   // What a lease leaves behind that has ended is removed by the next verb, which is not
   // allowed here.
   await take(openStore(server), makeClaim('ended', { ttlMs: 1 }))
@@ -308,7 +307,7 @@ test('a read-only replica says what to do', async () => {
     async () => (await replica.command('EXISTS', 'hf:{ended}')) === ':1\r\n',
   )
   const look = async (): Promise<string> =>
-    Promise.resolve(store.inspect({ lock: 'ended' })).then(() => '', String)
+    Promise.resolve(store.inspect(['ended'])).then(() => '', String)
   await eventually('it has ended', async () => (await look()).includes('connect it to the primary'))
 })
 
@@ -364,7 +363,7 @@ test('the rule of the ACL suffices for every verb', async () => {
       { outcome: 'renewed' },
       { outcome: 'renewed' },
     ])
-    expect((await store.inspect({ prefix: '', limit: 9 })).locks).toHaveLength(1)
+    expect((await inspectPage(store, { prefix: '', limit: 9 })).locks).toHaveLength(1)
     expect((await store.steal('rw', { now: true })).holders).toBe(2)
     await store.withdraw(next)
     // Enough that tombstones are trimmed, on the fast path and on the general one.

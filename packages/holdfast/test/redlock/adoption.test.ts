@@ -41,7 +41,7 @@ async function exported(store: Store, changes: Partial<Claim> = {}): Promise<Pas
   await soon(async () => {
     expect(await store.renew([holder])).toEqual([{ outcome: 'renewed' }])
     for (const index of world.servers.keys()) {
-      const { locks } = await world.node(index).inspect({ lock: LOCK })
+      const locks = await world.node(index).inspect([LOCK])
       expect(locks[0]?.holders[0]).toMatchObject({ claimId: holder.id, token })
     }
   })
@@ -190,7 +190,7 @@ test('adopter whose seals are lost holds nothing yet, and gets a token when it r
   expect(await store.renew([to])).toEqual([{ outcome: 'renewed' }])
   await soon(async () => {
     for (const index of world.servers.keys()) {
-      const { locks } = await world.node(index).inspect({ lock: LOCK })
+      const locks = await world.node(index).inspect([LOCK])
       expect(locks[0]?.holders[0]).toMatchObject({ claimId: to.id, token })
     }
   })
@@ -286,7 +286,7 @@ test('node that came back empty does not keep an adopter from the lease', async 
   const token = await adopted(store, passing, to)
   await soon(async () => {
     expect(await store.renew([to])).toEqual([{ outcome: 'renewed' }])
-    const { locks } = await world.node(0).inspect({ lock: LOCK })
+    const locks = await world.node(0).inspect([LOCK])
     expect(locks[0]?.holders[0]).toMatchObject({ claimId: to.id, token })
   })
 })

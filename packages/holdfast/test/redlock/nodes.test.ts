@@ -1,6 +1,7 @@
 /**
  * Nodes that are down, slow, or come back: what the others decide, and what becomes of their votes.
  */
+import { inspectPage } from 'holdfast/internal'
 import { setImmediate as afterTick } from 'node:timers/promises'
 import { createLocks, LockLostError } from 'holdfast'
 import { redlockStore } from 'holdfast/redlock'
@@ -96,10 +97,10 @@ test('an inspection and a steal without a majority reject instead of guessing', 
   await attempt(store, claimOf('order:1'))
   await world.servers[0]!.kill()
   await world.servers[1]!.kill()
-  await expect(store.inspect({ lock: 'order:1' })).rejects.toMatchObject({
+  await expect(store.inspect(['order:1'])).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
   })
-  await expect(store.inspect({ prefix: '', limit: 10 })).rejects.toMatchObject({
+  await expect(inspectPage(store, { prefix: '', limit: 10 })).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
   })
   await expect(store.steal('order:1', { now: true })).rejects.toMatchObject({

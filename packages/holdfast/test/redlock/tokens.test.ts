@@ -228,7 +228,7 @@ test('renewal brings the token to a node that missed the seal, and inspect shows
   expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
   const second = open(only(0, 1))
   await soon(async () => {
-    const { locks: shown } = await second.inspect({ lock })
+    const shown = await second.inspect([lock])
     expect(shown[0]?.holders[0]?.token).toBe(token)
   })
   // Asked again it is the same.

@@ -1,4 +1,5 @@
 /** Votes that are split, partial, late, or come when nothing is left of what they grant. */
+import { inspectPage } from 'holdfast/internal'
 import { UnsupportedLockError } from 'holdfast'
 import { redlockStore } from 'holdfast/redlock'
 import { Cluster, Redis } from 'ioredis6'
@@ -63,10 +64,10 @@ describe('over five nodes', () => {
     const store = world.open()
     const claim = claimOf(LOCK)
     for (const index of [0, 1]) expect(await attempt(world.node(index), claim)).toBe('granted')
-    expect((await store.inspect({ lock: LOCK })).locks).toEqual([])
+    expect(await store.inspect([LOCK])).toEqual([])
     expect(await store.steal(LOCK, { now: false })).toMatchObject({ holders: 0 })
     expect(await attempt(world.node(2), claim)).toBe('granted')
-    const { locks } = await store.inspect({ prefix: 'order', limit: 10 })
+    const { locks } = await inspectPage(store, { prefix: 'order', limit: 10 })
     expect(locks.map(({ holders: [holder] }) => holder?.claimId)).toEqual([claim.id])
   })
 
@@ -344,7 +345,7 @@ describe('over three nodes', () => {
     goOn?.()
     expect(await attempted).toBe('withdrawn')
     // Arrives after all that was sent before it.
-    expect((await store.inspect({ lock: LOCK })).locks).toEqual([])
+    expect(await store.inspect([LOCK])).toEqual([])
     expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined])
   })
 

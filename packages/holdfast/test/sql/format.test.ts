@@ -110,7 +110,7 @@ describe.each(KITS)('on $name', (kit) => {
       for (const each of await Promise.allSettled(both))
         expect(each).toMatchObject({ reason: refused })
       await expect(one.withdraw(claim)).rejects.toMatchObject(refused)
-      await expect(one.inspect({ lock: 'a' })).rejects.toMatchObject(refused)
+      await expect(one.inspect(['a'])).rejects.toMatchObject(refused)
       await one.close()
     }
     await expect(migrate()).rejects.toMatchObject(refused)

@@ -61,8 +61,8 @@ const KITS = [
 async function holds(one: Store): Promise<unknown> {
   const claim = makeClaim(`held ${Math.random()}`)
   await one.attempt(claim, TRY)
-  const page = await one.inspect({ lock: claim.lock })
-  return page.locks[0]?.holders.map(({ claimId }) => claimId === claim.id)
+  const [info] = await one.inspect([claim.lock])
+  return info?.holders.map(({ claimId }) => claimId === claim.id)
 }
 
 describe.each(KITS)('on $name', ({ sql, schema, store, migrate, routines, missing, changed }) => {

@@ -300,7 +300,7 @@ describe('MySQL', async () => {
         connection.release()
         if (verb === 'tryAcquire') expect((await lock.tryAcquire())?.held).toBe(true)
         if (verb === 'release') expect(await held?.release()).toBe('released')
-        if (verb === 'inspect') expect(await locks.inspect({ prefix: 'none' })).toEqual([])
+        if (verb === 'inspect') expect((await locks.inspect({ prefix: 'none' })).locks).toEqual([])
         await connection.query('rollback').catch(() => undefined) // the connection was ended
         expect(await rows()).toBe('0')
       }

@@ -87,7 +87,7 @@ test.skipIf(mysql.product === 'MySQL')(
     const setting = "set session sql_mode = 'EMPTY_STRING_IS_NULL'"
     const locks = locksOf(mysqlStore({ pool: mysqlPoolOf(mysql.url, setting) }))
     await locks.mutex('listed').acquire()
-    expect((await locks.inspect({ prefix: '' })).map(({ lock }) => lock)).toContain('listed')
+    expect((await locks.inspect({ prefix: '' })).locks.map(({ lock }) => lock)).toContain('listed')
   },
 )
 

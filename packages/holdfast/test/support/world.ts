@@ -92,7 +92,8 @@ function behindWire(store: Store, wire: Wire, clock: VirtualClock, ordered: bool
     downgrade: (claim) => ask('downgrade', claim, () => store.downgrade(claim)),
     watch: (claim, wake) => store.watch(claim, (grant) => void travel().then(() => wake(grant))),
     steal: (lock, options) => store.steal(lock, options),
-    inspect: (query) => store.inspect(query),
+    list: (query) => store.list(query),
+    inspect: (locks, waitersUpTo) => store.inspect(locks, waitersUpTo),
     close: () => store.close(),
   }
 }

@@ -53,7 +53,7 @@ test('leader without followers lists no queue', TIMEOUT, async () => {
   const store = openStore({ connect })
   expect(await store.attempt(makeClaim('listed'), QUEUE)).toMatchObject({ outcome: 'granted' })
   await depose()
-  await expect(store.inspect({ lock: 'listed' })).rejects.toMatchObject({
+  await expect(store.inspect(['listed'])).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
   })
 })

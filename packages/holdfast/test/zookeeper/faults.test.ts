@@ -123,15 +123,15 @@ describe('three servers', () => {
       openStore({ connect: `127.0.0.1:${ensemble.ports[index]}` })
     const [ahead, late] = [at(leader), at(behind)]
     // Both have their sessions: only the reading itself is late.
-    await ahead.inspect({ lock: 'warm' })
-    await late.inspect({ lock: 'warm' })
+    await ahead.inspect(['warm'])
+    await late.inspect(['warm'])
     for (let round = 0; round < 20; round += 1) {
       const claim = makeClaim(`behind-${round}`)
       await ensemble.members[behind]?.pause()
       expect(await ahead.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
-      const inspecting = late.inspect({ lock: claim.lock })
+      const inspecting = late.inspect([claim.lock])
       ensemble.members[behind]?.resume()
-      const [info] = (await inspecting).locks
+      const [info] = await inspecting
       expect(info?.holders.map(({ claimId }) => claimId)).toEqual([claim.id])
     }
   })
@@ -445,7 +445,7 @@ test.each([{ maxSessionTimeout: 8000 }, { minSessionTimeout: 12_000 }])(
     const claim = makeClaim('seen', { ttlMs })
     expect(await openStore({ connect }).attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
     const onlooker = openStore({ connect })
-    const [info] = (await onlooker.inspect({ lock: 'seen' })).locks
+    const [info] = await onlooker.inspect(['seen'])
     expect(info?.holders.map(({ claimId }) => claimId)).toEqual([claim.id])
     expect(await onlooker.steal('seen', { now: true })).toMatchObject({ holders: 1 })
   },

@@ -43,7 +43,7 @@ test('an entry of an unknown shape is refused, and the own entry taken out again
   for (const how of [TRY, QUEUE]) {
     await expect(store.attempt(makeClaim('shape'), how)).rejects.toMatchObject(refused)
   }
-  await expect(store.inspect({ lock: 'shape' })).rejects.toMatchObject(refused)
+  await expect(store.inspect(['shape'])).rejects.toMatchObject(refused)
   await expect(store.steal('shape', { now: true })).rejects.toMatchObject(refused)
   expect(await nodesOf(raw, 'shape')).toEqual([path.split('/').at(-1)])
   expect((await readNode(raw, path))?.text).toBe('foreign')
@@ -55,7 +55,7 @@ test('an entry of a later format is refused where it is read', async () => {
   const store = openStore({ connect: ensemble.connect })
   const reader = makeClaim('data', { kind: 'readWriteLock', weight: 1 })
   await expect(store.attempt(reader, QUEUE)).rejects.toMatchObject(refused)
-  await expect(store.inspect({ lock: 'data' })).rejects.toMatchObject(refused)
+  await expect(store.inspect(['data'])).rejects.toMatchObject(refused)
   await expect(store.steal('data', { now: true })).rejects.toMatchObject(refused)
   // A claim that wants all of the lock goes by names alone: it stays out.
   expect(await store.attempt(makeClaim('data'), TRY)).toMatchObject({ outcome: 'busy' })

@@ -1,4 +1,5 @@
 /** How much travels between a client and ZooKeeper. */
+import { inspectPage } from 'holdfast/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { handOffInside, makeClaim, openProxy, openStore, QUEUE, isQuiet } from './support/world.js'
@@ -76,7 +77,7 @@ test('the pages of an inspection list the names of the locks once', async () => 
     const found: string[] = []
     let cursor: string | undefined
     do {
-      const page = await store.inspect({ prefix, cursor, limit })
+      const page = await inspectPage(store, { prefix, cursor, limit })
       found.push(...page.locks.map(({ lock }) => lock))
       cursor = page.cursor
     } while (cursor !== undefined)

@@ -1,4 +1,5 @@
 /** What went wrong in other locks over ZooKeeper. */
+import { inspectPage } from 'holdfast/internal'
 import type { Locks, LocksOptions } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import type { ZooKeeperOptions } from 'holdfast/zookeeper'
@@ -121,7 +122,7 @@ test.each([true, false])('a steal whose answer was lost rejects, with now: %s', 
     (error: unknown) => error,
   )
   await eventually('it is stolen', async () => {
-    const [info] = (await holder.inspect({ lock: claim.lock })).locks
+    const [info] = await holder.inspect([claim.lock])
     return info?.holders.every(({ stolen }) => stolen) ?? true
   })
   proxy.heal()
@@ -299,7 +300,7 @@ test.each([
       )
     let calls = 0
     const kept = watching ? wait(() => (calls += 1)) : undefined
-    if (watching) await port.list({ lock: 'patient' })
+    if (watching) await port.readQueues(['patient'])
     const gone = await giveUp(wait, 20)
     await expect.poll(() => left(gone)).toBe(0)
     await store.withdraw(holder)
@@ -343,16 +344,18 @@ describe('settings', () => {
       code: 'STORE_CONFIG',
       message: expect.stringContaining('create /no/such') as string,
     }
-    await expect(store.inspect({ prefix: '', cursor: undefined, limit: 10 })).rejects.toMatchObject(
-      noChroot,
-    )
-    await expect(store.inspect({ lock: 'x' })).rejects.toMatchObject(noChroot)
+    await expect(
+      inspectPage(store, { prefix: '', cursor: undefined, limit: 10 }),
+    ).rejects.toMatchObject(noChroot)
+    await expect(store.inspect(['x'])).rejects.toMatchObject(noChroot)
     await expect(store.steal('x', { now: true })).rejects.toMatchObject(noChroot)
     // Where it is there, it may be empty.
     await raw.ask(create('/empty', '', FLAGS.persistent, false))
     const empty = openStore({ connect: `${ensemble.connect}/empty` })
-    expect((await empty.inspect({ prefix: '', cursor: undefined, limit: 10 })).locks).toEqual([])
-    expect((await empty.inspect({ lock: 'x' })).locks).toEqual([])
+    expect((await inspectPage(empty, { prefix: '', cursor: undefined, limit: 10 })).locks).toEqual(
+      [],
+    )
+    expect(await empty.inspect(['x'])).toEqual([])
   })
 
   test('a TTL that ZooKeeper does not grant is an error, and is not changed', async () => {

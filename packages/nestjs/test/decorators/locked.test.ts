@@ -355,7 +355,7 @@ test('two applications of one class have locks of their own', async () => {
   ])
   const { opened, open } = gate()
   const work = [one.get(Job).work(opened), other.get(Job).work(opened)]
-  await expect.poll(async () => (await one.locks.inspect()).length).toBe(1)
+  await expect.poll(async () => (await one.locks.inspect()).locks.length).toBe(1)
   expect(await one.get(Job).work(opened)).toBeUndefined()
   open()
   expect(await Promise.all(work)).toEqual(['done', 'done'])

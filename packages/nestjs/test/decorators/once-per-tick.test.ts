@@ -37,7 +37,9 @@ test('the first call of a tick runs, and the others resolve to undefined', async
 test('the lock has the name of the class and the method', async () => {
   const { get, store } = await startApp({ providers: [Report] })
   await get(Report).send()
-  const [seen] = await store.elsewhere.inspect()
+  const {
+    locks: [seen],
+  } = await store.elsewhere.inspect()
   expect(seen?.lock).toBe('Report.send')
 })
 

@@ -9,8 +9,9 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
+  LockInfo,
+  NamesPage,
   PushedGrant,
   Renewal,
   RenewResult,
@@ -101,8 +102,12 @@ export class RemoteStore implements Store {
     return this.#call('steal', [lock], (store) => now(store.steal(lock, options)))
   }
 
-  inspect(query: InspectQuery): Promise<InspectPage> {
-    return this.#call('inspect', [], (store) => now(store.inspect(query)))
+  list(query: ListQuery): Promise<NamesPage> {
+    return this.#call('list', [], (store) => now(store.list(query)))
+  }
+
+  inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<readonly LockInfo[]> {
+    return this.#call('inspect', [], (store) => now(store.inspect(locks, waitersUpTo)))
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {

@@ -64,9 +64,9 @@ export class Truth implements HeldTruth {
 
   /** Looks at a lock after a step that may have changed it. */
   observe(lock: string, store: Store): void {
-    const page = store.inspect({ lock })
-    if ('then' in page) throw new Error('The store of a server must answer at once.')
-    this.note(lock, page.locks[0]?.holders ?? [])
+    const found = store.inspect([lock])
+    if ('then' in found) throw new Error('The store of a server must answer at once.')
+    this.note(lock, found[0]?.holders ?? [])
   }
 
   /** These hold a lock now. */

@@ -3,6 +3,7 @@
  * back.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspectPage } from 'holdfast/internal'
 import type { LockInfo, Store } from 'holdfast/store'
 import { loadLibrary } from '../client/library.js'
 import { storeOf } from '@holdfast/stores'
@@ -63,7 +64,7 @@ async function ghostsIn(
   endMs: number,
 ): Promise<Ghost[] | undefined> {
   try {
-    const { locks } = await store.inspect({ prefix: '', limit: MOST_LOCKS })
+    const { locks } = await inspectPage(store, { limit: MOST_LOCKS })
     return locks.flatMap((lock) => ghostsOf(lock, excused))
   } catch (error) {
     if (performance.now() > endMs + ANSWER_MS) throw error

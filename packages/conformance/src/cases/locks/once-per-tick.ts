@@ -213,7 +213,7 @@ oncePerTick.test('no lock of a user has the name of a slot', async (context) => 
   const locks = await context.locks()
   const schedule = new Schedule(context)
   await schedule.run(locks, 0, () => undefined)
-  const found = await locks.inspect({ prefix: context.name() })
+  const { locks: found } = await locks.inspect({ prefix: context.name() })
   assert.equal(found.length, 1)
   const name = found[0]?.lock ?? ''
   assert.equal(name, schedule.lock(0))

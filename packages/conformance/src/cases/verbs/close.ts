@@ -60,7 +60,8 @@ close.test(
       withdraw: () => store.withdraw(claim),
       downgrade: () => store.downgrade(claim),
       steal: () => store.steal(lock, { now: true }),
-      inspect: () => store.inspect({ lock }),
+      inspect: () => store.inspect([lock]),
+      list: () => store.list({ prefix: lock, limit: 1 }),
     }
     for (const [verb, ask] of Object.entries(asked)) {
       const outcome = await context.soon(outcomeOf(ask))

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { type Owner, UNREADABLE_OWNER } from 'holdfast/store'
-import type { Context } from '../../context.js'
 import { leaseExpiry, queue, semaphore } from '../../needs.js'
 
 export const inspect = new Group('inspect')
@@ -95,7 +94,7 @@ inspect.test(
     for (const waiter of waiters) await context.queue(waiter)
     const ids = waiters.map(({ id }) => id)
     const shown = async (waitersUpTo: readonly string[]): Promise<(string[] | undefined)[]> => {
-      const { locks } = await context.store.inspect({ lock: context.name(), waitersUpTo })
+      const locks = await context.store.inspect([context.name()], waitersUpTo)
       return [claimsOf(locks[0]?.holders)?.sort(), claimsOf(locks[0]?.waiters)]
     }
     const holding = holders.map(({ id }) => id).sort()
@@ -108,15 +107,12 @@ inspect.test(
 )
 
 inspect.test('inspect does not show a lock that is free and has no waiters', async (context) => {
-  assert.deepEqual(await context.store.inspect({ lock: context.name() }), {
-    locks: [],
-    cursor: undefined,
-  })
+  assert.deepEqual(await context.store.inspect([context.name()]), [])
   const claim = context.claim()
   await context.take(claim)
   await context.withdraw(claim)
   assert.equal(await context.inspect(), undefined)
-  assert.deepEqual((await context.store.inspect({ prefix: context.name(''), limit: 10 })).locks, [])
+  assert.deepEqual(await context.inspectAll(context.name('')), [])
 })
 
 inspect.test(
@@ -143,27 +139,61 @@ inspect.test('inspect changes nothing', async (context) => {
   assert.equal(await context.withdraw(claim), 'released')
 })
 
-inspect.test('inspect shows every lock of a prefix once, page by page', async (context) => {
+inspect.test('inspect shows several locks, and leaves out those not in use', async (context) => {
+  const [one, two, ended] = ['one', 'two', 'ended'].map((part) => context.name(part)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const lock of [one, two]) await context.take(context.claim({ lock }))
+  const claim = context.claim({ lock: ended })
+  await context.take(claim)
+  await context.withdraw(claim)
+  const locks = await context.store.inspect([one, context.name('unknown'), ended, two])
+  assert.deepEqual(locks.map(({ lock }) => lock).sort(), [one, two])
+  assert.deepEqual(await context.store.inspect([context.name('unknown')]), [])
+  assert.deepEqual(await context.store.inspect([]), [])
+})
+
+inspect.test('list names every lock of a prefix, page by page', async (context) => {
   const expected = Array.from({ length: 23 }, (_, index) => context.name(`page-${index}`)).sort()
   for (const lock of expected) await context.take(context.claim({ lock }))
   await context.take(context.claim({ lock: context.name('other') }))
   for (const limit of [1, 5, 23, 100]) {
-    assert.deepEqual((await allPages(context, limit)).sort(), expected, `pages of ${limit}`)
+    const found = await context.list(context.name('page-'), limit)
+    assert.deepEqual(found, expected, `pages of ${limit}`)
   }
 })
 
-async function allPages(context: Context, limit: number): Promise<string[]> {
-  const found: string[] = []
-  let cursor: string | undefined
-  do {
-    const page = await context.store.inspect({ prefix: context.name('page-'), cursor, limit })
-    assert.ok(page.locks.length <= limit, `${page.locks.length} locks on a page of ${limit}`)
-    found.push(...page.locks.map(({ lock }) => lock))
-    cursor = page.cursor
-    assert.ok(found.length <= 100, 'the pages do not end')
-  } while (cursor !== undefined)
-  return found
-}
+inspect.test('list names each lock that stays in use while others change', async (context) => {
+  const expected = Array.from({ length: 12 }, (_, index) => context.name(`page-${2 * index}`))
+  for (const lock of expected) await context.take(context.claim({ lock }))
+  let next = 1
+  const change = async (): Promise<void> => {
+    // Every second one is gone before the next page.
+    const claim = context.claim({ lock: context.name(`page-${next}`) })
+    await context.take(claim)
+    if (next % 4 === 1) await context.withdraw(claim)
+    next = (next + 2) % 1000
+  }
+  const found = new Set(await context.list(context.name('page-'), 3, change))
+  assert.deepEqual(
+    expected.filter((lock) => !found.has(lock)),
+    [],
+  )
+})
+
+inspect.test(
+  'list names a lock with many waiters, and the locks behind it',
+  async (context) => {
+    const [long, next] = [context.name('queue-a'), context.name('queue-b')]
+    await context.take(context.claim({ lock: long }))
+    for (let count = 0; count < 5; count += 1) await context.queue(context.claim({ lock: long }))
+    await context.take(context.claim({ lock: next }))
+    assert.deepEqual(await context.list(context.name('queue-'), 1), [long, next])
+  },
+  { needs: [queue] },
+)
 
 inspect.test(
   'inspect shows a claim with an unreadable owner as unreadable, beside the others',
@@ -177,7 +207,9 @@ inspect.test(
     for (const [index, owner] of unreadable.entries()) {
       await context.take(context.claim({ lock: `${prefix}${index}`, owner: owner as Owner }))
     }
-    const { locks } = await context.store.inspect({ prefix, limit: 10 })
+    const locks = [...(await context.inspectAll(prefix))].sort((one, other) =>
+      one.lock < other.lock ? -1 : 1,
+    )
     assert.deepEqual(
       locks.flatMap(({ holders }) => holders.map(({ owner }) => owner)),
       unreadable.map(() => UNREADABLE_OWNER),

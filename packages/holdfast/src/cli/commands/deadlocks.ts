@@ -7,12 +7,12 @@ import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
 import { deadlockJson, renderDeadlocks } from '../output/deadlock-page.js'
+import { findLocks } from '../output/all-locks.js'
 import { printFound } from '../output/found.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 
 const OPTIONS = { ...STORE_OPTIONS, ...NAMESPACE_OPTION, ...OUTPUT_OPTIONS }
-const LIMIT = 10_000
 /** A deadlock that a second look after this time does not show was not one, or is over. */
 const LOOK_AGAIN_MS = 200
 
@@ -49,7 +49,7 @@ deadlock that stays here has a member that is stopped, or cannot reach the store
 /** The locks of one look are read at different moments, so both looks have to show a deadlock. */
 async function lookTwice(locks: Locks, prefix: string): Promise<readonly Deadlock[]> {
   const look = async (): Promise<readonly Deadlock[]> =>
-    findDeadlocks(await locks.inspect({ prefix, limit: LIMIT }))
+    findDeadlocks((await findLocks(locks, prefix)).locks)
   const first = await look()
   if (first.length === 0) return first
   await pause(LOOK_AGAIN_MS)

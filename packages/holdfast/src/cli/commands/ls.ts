@@ -4,6 +4,7 @@ import { printHelp } from '../args/help.js'
 import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
+import { findLocks } from '../output/all-locks.js'
 import { printFound } from '../output/found.js'
 import { lockJson } from '../output/json.js'
 import { renderLocks } from '../output/lock-table.js'
@@ -30,9 +31,7 @@ A terminal shows the columns that fit. A pipe gets every column, and nothing in 
     if (values.help === true) return printHelp(this.help)
     const prefix = prefixOf(operandsOf(parsed), values.namespace)
     return withLocks(values, async (locks, location) => {
-      // One more than the limit, to know that there are more.
-      const seen = await locks.inspect({ prefix, limit: LIMIT + 1 })
-      const [found, truncated] = [seen.slice(0, LIMIT), seen.length > LIMIT]
+      const { locks: found, truncated } = await findLocks(locks, prefix, LIMIT)
       printFound(values.json === true, location, {
         json: (nowMs) => ({ locks: found.map((info) => lockJson(info, nowMs)), truncated }),
         page: (options) =>

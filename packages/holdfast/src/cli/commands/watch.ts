@@ -8,6 +8,7 @@ import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
+import { findLocks } from '../output/all-locks.js'
 import { stdout } from '../output/streams.js'
 import { paintFor } from '../output/terminal.js'
 import { failureOf } from '../failure.js'
@@ -44,7 +45,7 @@ or those whose names begin with PREFIX.`,
     notes: `
 Keys: q quits, s sorts by another column, r reverses, / filters by a part of the name, the arrows or j and k select,
 home and end go to the first and the last lock, enter opens one, esc goes back. The table, its filter and its order
-are of the first 1000 locks by name; PREFIX chooses others.
+are of at most 1000 locks, and the summary says when there are more; PREFIX chooses others.
 
 It needs a terminal. In a script use: holdfast ls --json`,
   },
@@ -144,10 +145,8 @@ function keepAsking(
 /** A failed request leaves the last answer on the screen. */
 async function ask(locks: Locks, prefix: string): Promise<Answer> {
   try {
-    const seen = await locks.inspect({ prefix, limit: LIMIT + 1 })
     return {
-      locks: seen.slice(0, LIMIT),
-      truncated: seen.length > LIMIT,
+      ...(await findLocks(locks, prefix, LIMIT)),
       answeredMs: performance.now(),
       failure: undefined,
     }

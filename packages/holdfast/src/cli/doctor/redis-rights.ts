@@ -28,8 +28,8 @@ export async function exerciseRights(store: Store, messageMs = MESSAGE_MS): Prom
     await store.attempt(writer, { enqueue: true, tokens: 1 })
     const [renewal] = await store.renew([reader])
     if (renewal?.outcome === 'unknown') throw renewal.cause
-    await store.inspect({ lock })
-    await store.inspect({ prefix: lock, limit: 10 })
+    await store.inspect([lock])
+    await store.list({ prefix: lock, limit: 10 })
     await store.withdraw(reader)
   })
   await store.downgrade(writer)

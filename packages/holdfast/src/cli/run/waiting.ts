@@ -13,8 +13,8 @@ import { heldAbove } from './held-above.js'
 const REPORT_AFTER_MS = { terminal: 300, log: 10_000 } as const
 
 export async function lookUpLock(locks: Locks, name: string): Promise<LockInfo | undefined> {
-  const page = await locks.store.inspect({ lock: name })
-  return page.locks[0]
+  const [info] = await locks.store.inspect([name])
+  return info
 }
 
 /**

@@ -15,14 +15,7 @@ import type { Clock, Random, Timer } from '../../clock/clock.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { addTo } from '../../collections/lists.js'
 import { DeadlockError } from './deadlock-error.js'
-import type {
-  InspectQuery,
-  LockInfo,
-  Owner,
-  Renewal,
-  Store,
-  WaitNote,
-} from '../../store/contract.js'
+import type { LockInfo, Owner, Renewal, Store, WaitNote } from '../../store/contract.js'
 import { outsideContext } from '../../async/async-context.js'
 import {
   WaitUnderLeases,
@@ -225,20 +218,18 @@ export class DeadlockDetector {
     let next = this.#nextLocks()
     while (next.length > 0 && known.size < 2 * MOST_LOCKS) {
       for (const name of next) known.add(name)
-      const locks = await this.#read(next.map((lock) => ({ lock, waitersUpTo: [] })))
+      const locks = await this.#context.store.inspect(next, [])
       for (const info of locks) found.set(info.lock, info)
       next = [...new Set(locks.flatMap(notesOf).map(({ lock }) => lock))]
         .filter((name) => !known.has(name))
         .slice(0, MOST_LOCKS)
     }
-    for (const info of await this.#read(queriesForWaiters(found))) found.set(info.lock, info)
-    return [...found.values()]
-  }
-
-  async #read(queries: readonly OneLockQuery[]): Promise<LockInfo[]> {
     const { store } = this.#context
-    const pages = await Promise.all(queries.map(async (query) => store.inspect(query)))
-    return pages.flatMap((page) => page.locks)
+    const waiting = Array.from(claimsOfWaiters(found), async ([lock, claims]) =>
+      store.inspect([lock], claims),
+    )
+    for (const info of (await Promise.all(waiting)).flat()) found.set(info.lock, info)
+    return [...found.values()]
   }
 
   /** The locks of suspected waits, and of other ones as many as a round reads, each in its turn. */
@@ -254,22 +245,21 @@ export class DeadlockDetector {
   }
 }
 
-type OneLockQuery = Extract<InspectQuery, { readonly lock: string }>
-
 function notesOf({ holders }: LockInfo): WaitNote[] {
   return holders.flatMap(({ owner, stolen }) => (stolen ? [] : (owner.waitsFor ?? [])))
 }
 
 /**
- * The waiters of a lock decide only for a wait for which its holders leave room. Among these
- * holders only those count that wait themselves. Nearly no lock is read again.
+ * Returns the claims up to which the waiters of a lock matter, by lock. The waiters decide only for
+ * a wait for which its holders leave room. Among these holders only those count that wait
+ * themselves. Nearly no lock is read again.
  */
-function queriesForWaiters(found: ReadonlyMap<string, LockInfo>): OneLockQuery[] {
+function claimsOfWaiters(found: ReadonlyMap<string, LockInfo>): ReadonlyMap<string, string[]> {
   const rooms = new Map([...found.values()].map((info) => [info.lock, roomBesideWaiting(info)]))
   const claims = new Map<string, string[]>()
   for (const { lock, weight, claimId } of [...found.values()].flatMap(notesOf))
     if (claimId !== undefined && (rooms.get(lock) ?? 0) >= weight) addTo(claims, lock, claimId)
-  return Array.from(claims, ([lock, waitersUpTo]) => ({ lock, waitersUpTo }))
+  return claims
 }
 
 /** What holders that wait leave of the capacity. 0 without such holders: nothing is stuck then. */

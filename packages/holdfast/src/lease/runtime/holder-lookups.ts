@@ -39,9 +39,9 @@ export class HolderLookups {
   }
 
   async #look(lock: string): Promise<readonly HolderInfo[]> {
-    const asked = Promise.resolve(this.#store.inspect({ lock, waitersUpTo: [] }))
-    const page = await withTimeout(asked, ANSWER_WITHIN_MS, late, { clock: this.#clock })
-    return page.locks[0]?.holders.map((holder) => withJson({ ...holder })) ?? []
+    const asked = Promise.resolve(this.#store.inspect([lock], []))
+    const [info] = await withTimeout(asked, ANSWER_WITHIN_MS, late, { clock: this.#clock })
+    return info?.holders.map((holder) => withJson({ ...holder })) ?? []
   }
 }
 

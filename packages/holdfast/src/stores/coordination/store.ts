@@ -12,8 +12,9 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
+  LockInfo,
+  NamesPage,
   Renewal,
   RenewalListener,
   RenewResult,
@@ -122,9 +123,14 @@ export class CoordinationStore<S extends ServiceSession> implements Store {
     return this.#administration.steal(lock, options)
   }
 
-  async inspect(query: InspectQuery): Promise<InspectPage> {
+  async list(query: ListQuery): Promise<NamesPage> {
     this.#context.assertOpen()
-    return this.#administration.inspect(query)
+    return this.#context.service.listNames(query)
+  }
+
+  async inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    this.#context.assertOpen()
+    return this.#administration.inspect(locks, waitersUpTo)
   }
 
   /** Leaves what is still held to run out by itself: nothing is released under code that runs. */

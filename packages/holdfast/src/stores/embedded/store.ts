@@ -2,6 +2,7 @@
  * The embedded store. The grant rule runs inside SQLite transactions, and wake-ups go through unix
  * sockets. The end of a holder's connection reports the death of the holder.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AdoptResult,
@@ -10,8 +11,9 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
+  LockInfo,
+  NamesPage,
   Renewal,
   RenewalListener,
   RenewResult,
@@ -58,6 +60,9 @@ interface Answer {
   /** The peers that hold the lock. */
   readonly holders: readonly SocketAddress[]
 }
+
+/** How many locks one step of an inspection reads: a few milliseconds. */
+const LOCKS_A_STEP = 50
 
 export class EmbeddedStore implements Store {
   readonly name = 'embedded'
@@ -188,17 +193,30 @@ export class EmbeddedStore implements Store {
     }
   }
 
-  /** Without the claims of processes that died: no waiter may have noticed that. */
-  async inspect(query: InspectQuery): Promise<InspectPage> {
-    const page = await this.#inspect(query)
-    const ended = await this.#deadHolders.endOn(page.locks, this.#socket.id)
-    return ended ? this.#inspect(query) : page
+  list(query: ListQuery): Promise<NamesPage> {
+    return this.#files.list(query)
   }
 
-  #inspect(query: InspectQuery): Promise<InspectPage> {
-    if ('lock' in query) return this.#files.inspectLock(query.lock, query.waitersUpTo)
-    const { prefix, cursor = '', limit } = query
-    return this.#files.inspectPage(prefix, cursor, limit)
+  /** In steps, between which the event loop serves others. */
+  async inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    const found: LockInfo[] = []
+    for (let start = 0; start < locks.length; start += LOCKS_A_STEP) {
+      if (start > 0) await nextTurn()
+      const some = locks.slice(start, start + LOCKS_A_STEP)
+      found.push(...(await this.#inspect(some, waitersUpTo)))
+    }
+    return found
+  }
+
+  /** Without the claims of processes that died: no waiter may have noticed that. */
+  async #inspect(
+    locks: readonly string[],
+    waitersUpTo: readonly string[] | undefined,
+  ): Promise<readonly LockInfo[]> {
+    const { id } = this.#socket
+    const described = await this.#files.describe(locks, id, waitersUpTo)
+    if (!(await this.#deadHolders.endDead(described.peers))) return described.locks
+    return (await this.#files.describe(locks, id, waitersUpTo)).locks
   }
 
   /** The engine, the versions and the journal: for `doctor`. */

@@ -1,5 +1,5 @@
 /** The queue recipe's port to etcd: every step is one transaction. */
-import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
+import type { Claim, ClaimRef, ListQuery, NamesPage } from '../../store/contract.js'
 import { BusyLocks } from '../coordination/queue/busy-locks.js'
 import type { EntryData } from '../coordination/wire.js'
 import type {
@@ -10,8 +10,8 @@ import type {
   EntryReading,
   EntryQuery,
   ListedEntry,
+  ListedQueue,
   ServiceWatch,
-  QueuesPage,
   CoordinationService,
   Waits,
   Watched,
@@ -20,7 +20,7 @@ import { Batches } from './connection/batches.js'
 import type { Connection } from './connection/connection.js'
 import { enter } from './queue/enter-queue.js'
 import { asLockError, isRefusal } from './errors.js'
-import { listQueues } from './queue/list-queues.js'
+import { listNames, readQueues } from './queue/list-queues.js'
 import { EntryRemovals } from './queue/entry-removals.js'
 import { grantLease, type EtcdSession } from './session.js'
 import { op, txn, when, type Txn, type TxnAnswer } from './wire/messages.js'
@@ -176,8 +176,15 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     }
   }
 
-  list(query: InspectQuery): Promise<QueuesPage> {
-    return listQueues(this.#connection, query)
+  listNames(query: ListQuery): Promise<NamesPage> {
+    return listNames(this.#connection, query)
+  }
+
+  readQueues(
+    locks: readonly string[],
+    waitersUpTo?: readonly string[],
+  ): Promise<readonly ListedQueue[]> {
+    return readQueues(this.#connection, locks, waitersUpTo)
   }
 
   async close(): Promise<void> {

@@ -16,9 +16,9 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
   LockInfo,
+  NamesPage,
   Renewal,
   RenewResult,
   StealOptions,
@@ -143,22 +143,16 @@ class MemoryStore implements Store {
     return this.#runStep(lock, (state, step) => rule.steal(state, options, step))
   }
 
-  inspect(query: InspectQuery): InspectPage {
-    if ('lock' in query) {
-      const info = this.#describe(query.lock, query.waitersUpTo)
-      return { locks: info ? [info] : [], cursor: undefined }
-    }
-    const after = query.cursor ?? ''
+  list({ prefix, cursor = '', limit }: ListQuery): NamesPage {
     const names = [...this.#locks.keys()]
-      .filter((name) => name.startsWith(query.prefix) && name > after)
+      .filter((name) => name.startsWith(prefix) && name > cursor)
       .sort()
-    const locks: LockInfo[] = []
-    for (const name of names) {
-      if (locks.length === query.limit) return { locks, cursor: locks.at(-1)?.lock }
-      const info = this.#describe(name)
-      if (info) locks.push(info)
-    }
-    return { locks, cursor: undefined }
+    const page = names.slice(0, limit)
+    return { names: page, cursor: names.length > limit ? page.at(-1) : undefined }
+  }
+
+  inspect(locks: readonly string[], waitersUpTo?: readonly string[]): LockInfo[] {
+    return locks.flatMap((lock) => this.#describe(lock, waitersUpTo) ?? [])
   }
 
   close(): void {

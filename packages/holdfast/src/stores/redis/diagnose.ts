@@ -211,7 +211,7 @@ async function foreignKeys(store: RedisStore, ask: Ask, fullPrefix: string): Pro
 
 async function isForeignKey(store: RedisStore, lock: string): Promise<boolean> {
   try {
-    await store.inspect({ lock })
+    await store.inspect([lock])
     return false
   } catch (error) {
     // The slot of a key may have moved to another member of the Cluster meanwhile, where it is

@@ -11,8 +11,9 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
+  LockInfo,
+  NamesPage,
   Renewal,
   RenewalListener,
   RenewResult,
@@ -171,8 +172,12 @@ export class RedisStore implements Store {
     return this.requests.admin.steal(lock, options)
   }
 
-  inspect(query: InspectQuery): Promise<InspectPage> {
-    return this.requests.admin.inspect(query)
+  list(query: ListQuery): Promise<NamesPage> {
+    return this.requests.admin.list(query)
+  }
+
+  inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<readonly LockInfo[]> {
+    return this.requests.admin.inspect(locks, waitersUpTo)
   }
 
   close(): void {

@@ -19,8 +19,9 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
+  LockInfo,
+  NamesPage,
   Renewal,
   RenewalListener,
   RenewResult,
@@ -35,7 +36,7 @@ import type { MaybePromise } from '../../store/maybe-promise.js'
 import { ClaimVote } from './votes/claim-vote.js'
 import { noSemaphore, STORE_NAME } from './errors.js'
 import { noMajority } from './nodes/no-majority.js'
-import { inspectLock, inspectLocks } from './votes/inspect.js'
+import { inspectLocks, listNames } from './votes/inspect.js'
 import { quorumOf, type Node, type Panel, type Voter } from './nodes/node.js'
 import { poll, type Answer, type Answers } from './votes/poll.js'
 import { RenewalRound } from './votes/renewal-round.js'
@@ -169,7 +170,8 @@ export class RedlockStore implements Store {
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
     this.#assertOpen()
     // The nodes count votes. An inspection shows which of them make up leases.
-    const holders = (await inspectLock(this.#panel, lock))?.holders.length ?? 0
+    const [info] = await inspectLocks(this.#panel, [lock])
+    const holders = info?.holders.length ?? 0
     const answers = await this.#poll(
       (node) => node.steal(lock, options),
       () => false,
@@ -179,9 +181,15 @@ export class RedlockStore implements Store {
   }
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
-  async inspect(query: InspectQuery): Promise<InspectPage> {
+  async list(query: ListQuery): Promise<NamesPage> {
     this.#assertOpen()
-    return inspectLocks(this.#panel, query)
+    return listNames(this.#panel, query)
+  }
+
+  // oxlint-disable-next-line require-await -- so that a refusal is a rejection
+  async inspect(locks: readonly string[]): Promise<LockInfo[]> {
+    this.#assertOpen()
+    return inspectLocks(this.#panel, locks)
   }
 
   async written(): Promise<void> {

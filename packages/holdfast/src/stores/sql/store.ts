@@ -13,9 +13,9 @@ import type {
   Claim,
   ClaimRef,
   TransactionGuard,
-  InspectPage,
-  InspectQuery,
+  ListQuery,
   LockInfo,
+  NamesPage,
   Renewal,
   RenewalListener,
   RenewResult,
@@ -130,18 +130,16 @@ export class SqlStore implements Store {
     }
   }
 
-  async inspect(query: InspectQuery): Promise<InspectPage> {
-    if ('lock' in query) {
-      const { lock, waitersUpTo } = query
-      return { locks: await this.#describe([lock], waitersUpTo), cursor: undefined }
-    }
-    const { prefix, cursor = '', limit } = query
-    const names = await this.#database.names({ prefix, after: cursor, limit: limit + 1 })
-    const page = names.slice(0, limit)
-    return {
-      locks: await this.#describe(page),
-      cursor: names.length > limit ? page.at(-1) : undefined,
-    }
+  async list({ prefix, cursor = '', limit }: ListQuery): Promise<NamesPage> {
+    const names = await this.#database.names({ prefix, after: cursor, limit })
+    return { names, cursor: names.length < limit ? undefined : names.at(-1) }
+  }
+
+  async inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    const answers = await Promise.all(
+      locks.map((lock) => this.#batches.send(requests.inspectRequest(lock, waitersUpTo))),
+    )
+    return answers.flatMap((answer, index) => requests.lockInfo(locks[index] ?? '', answer) ?? [])
   }
 
   async close(): Promise<void> {
@@ -209,12 +207,5 @@ export class SqlStore implements Store {
     this.#listening = undefined
     this.#listens = false
     this.#database.unlisten().catch(() => undefined) // a broken connection is closed as well
-  }
-
-  async #describe(names: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
-    const answers = await Promise.all(
-      names.map((lock) => this.#batches.send(requests.inspectRequest(lock, waitersUpTo))),
-    )
-    return answers.flatMap((answer, index) => requests.lockInfo(names[index] ?? '', answer) ?? [])
   }
 }

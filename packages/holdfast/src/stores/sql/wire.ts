@@ -189,7 +189,7 @@ export function withdrawOutcome({ outcome }: Answer): WithdrawOutcome {
   return outcome as WithdrawOutcome
 }
 
-/** @param waitersUpTo see `InspectQuery`; its ids need no escaping */
+/** @param waitersUpTo see `Store.inspect`; its ids need no escaping */
 export function inspectRequest(lock: string, waitersUpTo?: readonly string[]): Request {
   const request: Request = { verb: 'inspect', lock }
   return waitersUpTo ? { ...request, upTo: waitersUpTo.join(',') } : request

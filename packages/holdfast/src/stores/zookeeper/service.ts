@@ -2,7 +2,7 @@
  * The queue recipe's port to ZooKeeper: ephemeral sequential nodes, and watches on the ones before.
  */
 import { systemClock, type Clock } from '../../clock/clock.js'
-import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
+import type { Claim, ClaimRef, ListQuery, NamesPage } from '../../store/contract.js'
 import { decodeEntry, type EntryData } from '../coordination/wire.js'
 import type {
   EnterResult,
@@ -12,9 +12,9 @@ import type {
   EntryReading,
   EntryQuery,
   ListedEntry,
+  ListedQueue,
   Predecessor,
   ServiceWatch,
-  QueuesPage,
   CoordinationService,
   Waits,
   Watched,
@@ -25,7 +25,7 @@ import { ClaimBlocker } from './queue/claim-blocker.js'
 import { enter } from './queue/enter-queue.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './errors.js'
 import { readEntry } from './queue/read-entry.js'
-import { listQueues, QueuePages } from './queue/list-queues.js'
+import { NamePages, readQueues } from './queue/list-queues.js'
 import { move } from './queue/move-entry.js'
 import { encodeNode } from './wire/node-data.js'
 import { DEFAULT_TICK_MS, type ZooKeeperOptions } from './options.js'
@@ -50,7 +50,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly #sessions: OpenSessions
   readonly #blocker: ClaimBlocker
   readonly #busyLocks = new BusyLocks()
-  readonly #pages: QueuePages
+  readonly #pages: NamePages
 
   constructor(options: ZooKeeperOptions, clock: Clock = systemClock) {
     this.#options = options
@@ -58,7 +58,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     this.#restricted = options.auth !== undefined
     this.#sessions = new OpenSessions(options, clock)
     this.#blocker = new ClaimBlocker(this.#restricted, clock)
-    this.#pages = new QueuePages(clock)
+    this.#pages = new NamePages(clock)
     this.graceMs = options.tickMs ?? DEFAULT_TICK_MS
   }
 
@@ -179,8 +179,15 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     return { close }
   }
 
-  async list(query: InspectQuery): Promise<QueuesPage> {
-    return this.#typed(async () => listQueues(await this.#sessions.any(), query, this.#pages))
+  async listNames(query: ListQuery): Promise<NamesPage> {
+    return this.#typed(async () => this.#pages.next(await this.#sessions.any(), query))
+  }
+
+  async readQueues(
+    locks: readonly string[],
+    waitersUpTo?: readonly string[],
+  ): Promise<readonly ListedQueue[]> {
+    return this.#typed(async () => readQueues(await this.#sessions.any(), locks, waitersUpTo))
   }
 
   /**

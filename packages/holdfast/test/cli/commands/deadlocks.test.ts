@@ -22,7 +22,9 @@ function client(box: Box, label: string): Locks {
 async function holdAndWait(locks: Locks, outer: string, inner: string): Promise<void> {
   const lease = await locks.mutex(outer).acquire()
   const note = { id: `wait-of-${outer}`, lock: inner, weight: 2 ** 31 - 1, sinceMs: Date.now() }
-  const [info] = await locks.inspect({ prefix: outer })
+  const {
+    locks: [info],
+  } = await locks.inspect({ prefix: outer })
   const [holder] = info?.holders ?? []
   if (!holder) throw new Error(`"${outer}" has no holder`)
   const owner = { ...holder.owner, waitsFor: [note] }
@@ -34,7 +36,7 @@ async function holdAndWait(locks: Locks, outer: string, inner: string): Promise<
 /** Takes one lock inside the other, once both clients hold their first. */
 function pair(locks: Locks, outer: string, inner: string): Promise<string> {
   return locks.mutex(outer).run(async () => {
-    await eventually('both hold', async () => (await locks.inspect()).length === 2)
+    await eventually('both hold', async () => (await locks.inspect()).locks.length === 2)
     return locks.mutex(inner).run(() => 'done')
   })
 }

@@ -56,7 +56,9 @@ test('deadlocks', async () => {
   const box = new Box()
   const locks = createLocks(embeddedStore({ directory: box.file('store') }))
   const { claimId } = await locks.mutex('job').acquire()
-  const [info] = await locks.inspect()
+  const {
+    locks: [info],
+  } = await locks.inspect()
   const [holder] = info?.holders ?? []
   if (!holder) throw new Error('the lock has no holder')
   // It waits for the lock that it holds.

@@ -80,7 +80,7 @@ export class Box {
   async inspect(name: string): Promise<Inspected | null> {
     const store = embeddedStore({ directory: this.file('store') })
     try {
-      const [info] = (await store.inspect({ lock: name })).locks
+      const [info] = await store.inspect([name])
       return info === undefined ? null : (lockJson(info, Date.now()) as Inspected)
     } finally {
       await store.close()

@@ -96,7 +96,9 @@ test('a handle with another token or claim finds the lease lost, and harms nothi
 
 test('a handle has no secret and no more than what inspect shows', async () => {
   const { locks, handle } = await exported()
-  const [info] = await locks.inspect()
+  const {
+    locks: [info],
+  } = await locks.inspect()
   const { token, claimId, ...rest } = decodeHandle(handle)
   expect(info?.holders[0]).toMatchObject({ token, claimId })
   expect(Object.keys(rest).sort()).toEqual(

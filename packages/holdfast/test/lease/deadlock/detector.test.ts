@@ -376,7 +376,7 @@ describe('across clients', () => {
     expect(inspected).toEqual([])
     await world.clock.advance(1000)
     expect(inspected.length).toBeGreaterThan(1)
-    expect(inspected).toEqual(inspected.map(() => ({ lock: 'b', waitersUpTo: [] })))
+    expect(inspected).toEqual(inspected.map(() => ['b']))
     await busy.release()
     expect(await world.clock.until(run)).toEqual({ value: 'done' })
     const { length } = inspected
@@ -410,7 +410,9 @@ describe('the note on a lease', () => {
       }),
     )
     const waitsFor = async (): Promise<unknown> => {
-      const [info] = await world.direct().inspect({ prefix: 'a' })
+      const {
+        locks: [info],
+      } = await world.direct().inspect({ prefix: 'a' })
       return info?.holders[0]?.owner.waitsFor
     }
     expect(await waitsFor()).toBeUndefined()
@@ -457,7 +459,9 @@ describe('the note on a lease', () => {
       await done.promise
     })
     await world.clock.advance(2500)
-    const [info] = await world.direct().inspect({ prefix: 'a' })
+    const {
+      locks: [info],
+    } = await world.direct().inspect({ prefix: 'a' })
     expect(info?.holders[0]?.owner).not.toHaveProperty('waitsFor')
     done.resolve()
     await world.clock.until(run)
@@ -471,7 +475,9 @@ describe('the note on a lease', () => {
     const fixed = { ttlMs: 3000, renew: false }
     const run = outcomeOf(locks.mutex('a', fixed).run(() => locks.mutex('b').run(() => undefined)))
     await world.clock.advance(2000)
-    const [info] = await world.direct().inspect({ prefix: 'a' })
+    const {
+      locks: [info],
+    } = await world.direct().inspect({ prefix: 'a' })
     expect(info?.holders[0]?.owner.waitsFor).toHaveLength(1)
     expect(info?.holders[0]?.remainingMs).toBeLessThan(1010)
     await busy.release()

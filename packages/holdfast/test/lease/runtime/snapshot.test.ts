@@ -29,7 +29,9 @@ test('twins whose clocks have parted share no claim ids, and leases from before 
   const ids = new Set<string>()
   for (const locks of [one, other]) {
     const held = await locks.mutex('b').acquire()
-    const [info] = await locks.inspect({ prefix: 'b' })
+    const {
+      locks: [info],
+    } = await locks.inspect({ prefix: 'b' })
     ids.add(info?.holders[0]?.claimId ?? '')
     await held.release()
   }

@@ -2,7 +2,7 @@
 import { createHook } from 'node:async_hooks'
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
-import type { Adoption, ClaimRef, InspectQuery } from 'holdfast/store'
+import type { Adoption, ClaimRef } from 'holdfast/store'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../support/world.js'
 
@@ -69,7 +69,7 @@ describe('keeps the process alive', () => {
     const [inspect, downgrade] = [store.inspect.bind(store), store.downgrade.bind(store)]
     Object.assign(store, {
       traits: { ...store.traits, adopt: true },
-      inspect: (query: InspectQuery) => later(() => inspect(query)),
+      inspect: (names: readonly string[]) => later(() => inspect(names)),
       downgrade: (claim: ClaimRef) => later(() => downgrade(claim)),
       adopt: ({ token, to: { ttlMs } }: Adoption) =>
         later(() => ({ outcome: 'granted', token, tokens: 1, ttlMs, remainingMs: ttlMs })),

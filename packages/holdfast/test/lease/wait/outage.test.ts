@@ -220,7 +220,7 @@ describe('an attempt that found no store', () => {
     world.wire.fate = () => 'deliver'
     const lease = await world.clock.until(waiting)
     expect(claimIds(world).size).toBe(1)
-    const holders = (await locks.inspect())[0]?.holders.map(({ claimId, token }) => [
+    const holders = (await locks.inspect()).locks[0]?.holders.map(({ claimId, token }) => [
       claimId,
       token,
     ])

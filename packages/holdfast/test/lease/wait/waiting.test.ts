@@ -16,7 +16,7 @@ describe('a wait', () => {
     expect(outcome).toMatchObject({ error: { code: 'LOCK_TIMEOUT', lock: 'a', waitMs: 300 } })
     expect(clock.monotonicMs()).toBe(300)
     await clock.advance(10)
-    const { locks } = await store.inspect({ lock: 'a' })
+    const locks = await store.inspect(['a'])
     expect(locks[0]?.waiters).toEqual([])
     expect(holder.held).toBe(true)
   })
@@ -170,15 +170,15 @@ describe('waking up', () => {
     const other = await direct().mutex('a').acquire()
     wire.fate = () => 'deliver'
     await clock.advance(1100)
-    expect((await store.inspect({ lock: 'a' })).locks[0]?.waiters).toHaveLength(1)
+    expect((await store.inspect(['a']))[0]?.waiters).toHaveLength(1)
     for (const tell of news.splice(0)) tell()
     await clock.advance(100)
-    expect((await store.inspect({ lock: 'a' })).locks[0]?.holders[0]?.token).toBe(other.token)
+    expect((await store.inspect(['a']))[0]?.holders[0]?.token).toBe(other.token)
     await other.release()
     for (const tell of news) tell()
     const lease = await clock.until(waiting)
     expect(lease.token).toBeGreaterThan(other.token)
-    expect((await store.inspect({ lock: 'a' })).locks[0]?.holders[0]?.token).toBe(lease.token)
+    expect((await store.inspect(['a']))[0]?.holders[0]?.token).toBe(lease.token)
   })
 
   test('a lost wake-up costs at most a heartbeat', async () => {

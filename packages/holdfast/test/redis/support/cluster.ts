@@ -49,7 +49,7 @@ export async function takeClaim(store: Store, lock: string): Promise<Claim> {
 }
 
 export async function waitersOf(store: Store, lock: string): Promise<number> {
-  return (await store.inspect({ lock })).locks[0]?.waiters.length ?? 0
+  return (await store.inspect([lock]))[0]?.waiters.length ?? 0
 }
 
 export async function subscriptions(cluster: RedisCluster): Promise<string[]> {

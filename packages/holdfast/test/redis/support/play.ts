@@ -101,7 +101,7 @@ export async function perform(store: Store, step: Step): Promise<unknown> {
       case 'describe':
         break
     }
-    return sorted((await store.inspect({ lock: step.lock })).locks[0])
+    return sorted((await store.inspect([step.lock]))[0])
   } catch (error) {
     return (error as Error).message
   }

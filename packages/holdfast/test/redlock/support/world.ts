@@ -122,7 +122,7 @@ export async function holderAt(
   index: number,
   lock: string,
 ): Promise<string | undefined> {
-  const { locks } = await world.node(index).inspect({ lock })
+  const locks = await world.node(index).inspect([lock])
   return locks[0]?.holders[0]?.claimId
 }
 

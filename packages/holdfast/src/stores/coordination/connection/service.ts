@@ -6,7 +6,7 @@
  * session that must be kept alive. The service reports when an entry changes or goes. It decides no
  * grant: position is the grant, and the recipe reads positions.
  */
-import type { Claim, ClaimRef, InspectQuery, LockKind } from '../../../store/contract.js'
+import type { Claim, ClaimRef, ListQuery, LockKind, NamesPage } from '../../../store/contract.js'
 import type { LockError } from '../../../errors.js'
 import type { EntryData } from '../wire.js'
 import type { Moment } from './moment.js'
@@ -150,11 +150,6 @@ export interface ListedQueue {
   readonly entries: readonly ListedEntry[]
 }
 
-export interface QueuesPage {
-  readonly queues: readonly ListedQueue[]
-  readonly cursor: string | undefined
-}
-
 export interface Watched {
   readonly predecessors: readonly Predecessor[]
   readonly moment: bigint
@@ -239,7 +234,16 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
    * allowed.
    */
   watch(watched: Watched, changed: () => void): ServiceWatch
-  list(query: InspectQuery): Promise<QueuesPage>
+  /** A page of the names of locks: see `Store.list`. */
+  listNames(query: ListQuery): Promise<NamesPage>
+  /**
+   * The queues of these locks that have entries.
+   * @param waitersUpTo see `Store.inspect`
+   */
+  readQueues(
+    locks: readonly string[],
+    waitersUpTo?: readonly string[],
+  ): Promise<readonly ListedQueue[]>
   /**
    * @param heldMs for how long leases may still be held, in milliseconds: they are left to run out
    */

@@ -4,8 +4,6 @@
 import type {
   ClaimRef,
   HolderInfo,
-  InspectPage,
-  InspectQuery,
   LockInfo,
   StealOptions,
   StealResult,
@@ -26,15 +24,14 @@ export class Administration<S extends ServiceSession> {
     this.#context = context
   }
 
-  async inspect(query: InspectQuery): Promise<InspectPage> {
-    const { queues, cursor } = await this.#context.service.list(query)
-    const upTo = 'lock' in query ? query.waitersUpTo : undefined
-    return { locks: queues.flatMap((queue) => this.#describe(queue, upTo) ?? []), cursor }
+  async inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    const queues = await this.#context.service.readQueues(locks, waitersUpTo)
+    return queues.flatMap((queue) => this.#describe(queue, waitersUpTo) ?? [])
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
-    const { queues } = await this.#context.service.list({ lock, waitersUpTo: [] })
-    const { holders } = split(queues[0])
+    const [queue] = await this.#context.service.readQueues([lock], [])
+    const { holders } = split(queue)
     const freed = await Promise.all(holders.map((holder) => this.#stealOne(holder, options)))
     const freeInMs = freed.map((leftMs) => leftMs ?? 0)
     return {
@@ -56,8 +53,8 @@ export class Administration<S extends ServiceSession> {
 
   /** Downgrades an entry that no client holds, such as that of a lease that is kept. */
   async #downgradeDetached({ lock, id }: ClaimRef): Promise<boolean> {
-    const { queues } = await this.#context.service.list({ lock, waitersUpTo: [] })
-    const holder = split(queues[0]).holders.find(
+    const [queue] = await this.#context.service.readQueues([lock], [])
+    const holder = split(queue).holders.find(
       ({ entry, data }) => entry.id === id && data.detached === true && data.kind !== 'semaphore',
     )
     return holder !== undefined && (await this.#change(holder.entry, asReader)) !== undefined
@@ -80,8 +77,8 @@ export class Administration<S extends ServiceSession> {
       }
       if ((await service.amend(entry, data, version)) !== undefined) return leftMs(found)
       // It may be another claim's by now, which has adopted it.
-      const { queues } = await service.list({ lock: entry.lock, waitersUpTo: [] })
-      found = queues[0]?.entries.find((one) => one.entry.number === entry.number)
+      const [queue] = await service.readQueues([entry.lock], [])
+      found = queue?.entries.find((one) => one.entry.number === entry.number)
     }
     throw this.#changedTooOften(holder.entry)
   }

@@ -158,8 +158,8 @@ export class LeaseAdopter<S extends ServiceSession> {
     const { service, records } = this.#context
     for (let tries = 0; tries < TRIES; tries += 1) {
       if (records.get({ lock, id })?.withdrawn === true) return EXPIRED
-      const { queues } = await service.list({ lock, waitersUpTo: [] })
-      const holder = split(queues[0]).holders.find(isIt)
+      const [queue] = await service.readQueues([lock], [])
+      const holder = split(queue).holders.find(isIt)
       if (!holder) return EXPIRED
       if (holder.data.stolen === true) return stolenLoss(holder.data.stealReason)
       const data = show(holder)

@@ -2,7 +2,8 @@
  * All database files of the folder, as one open store uses them: which one keeps a lock, and what
  * stands in all.
  */
-import type { InspectPage, LockInfo } from '../../../store/contract.js'
+import { LockUsageError } from '../../../errors.js'
+import type { ListQuery, LockInfo, NamesPage } from '../../../store/contract.js'
 import * as rule from '../../../store/grant-rule.js'
 import { fileIndexOf, databaseFiles, type StateFolder } from '../folder/state-folder.js'
 import { Layout } from './layout.js'
@@ -63,36 +64,44 @@ export class LockFiles {
     return found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))[0]
   }
 
-  /** @param waitersUpTo see `InspectQuery` */
-  async inspectLock(lock: string, waitersUpTo?: readonly string[]): Promise<InspectPage> {
-    return { locks: await describe(this.of(lock), [lock], waitersUpTo), cursor: undefined }
+  /**
+   * Lists the locks of one file after the other, a few rows in each step. The cursor is
+   * `<index of the file> <last name that was read>`.
+   */
+  async list({ prefix, cursor, limit }: ListQuery): Promise<NamesPage> {
+    // A folder that cannot be used is not an empty one.
+    if (cursor === undefined) await this.ready()
+    const [index, after] = cursor === undefined ? [0, ''] : placeOf(cursor)
+    const file = this.all[index]
+    if (!file) return { names: [], cursor: undefined }
+    const found: FoundNames = file.exists()
+      ? await file.transactions.read((transaction) => busyNames(transaction, prefix, after, limit))
+      : { names: [], last: undefined }
+    if (found.last !== undefined) return { names: found.names, cursor: `${index} ${found.last}` }
+    const isOver = index + 1 >= this.all.length
+    return { names: found.names, cursor: isOver ? undefined : `${index + 1} ` }
   }
 
-  async inspectPage(prefix: string, cursor: string, limit: number): Promise<InspectPage> {
-    // A folder that cannot be used is not an empty one.
-    await this.ready()
-    const files = this.existing()
-    const found = await Promise.all(
-      files.map(async (file) => {
-        const names = await file.transactions.read((transaction) =>
-          busyNames(transaction, prefix, cursor, limit + 1),
-        )
-        return names.map((name) => ({ name, file }))
+  /**
+   * Describes locks in one step of the event loop: a caller passes few of them.
+   * @param ownId the id of the peer that asks, which is alive
+   * @param waitersUpTo see `Store.inspect`
+   */
+  async describe(
+    names: readonly string[],
+    ownId: string,
+    waitersUpTo?: readonly string[],
+  ): Promise<Described> {
+    const files = new Set(names.map((name) => this.of(name)))
+    const parts = await Promise.all(
+      Array.from(files, (file) => {
+        const namesOfFile = names.filter((name) => this.of(name) === file)
+        return describe(file, namesOfFile, ownId, waitersUpTo)
       }),
     )
-    const sorted = found.flat().toSorted((a, b) => compareBytes(a.name, b.name))
-    const page = sorted.slice(0, limit)
-    const locks = await Promise.all(
-      files.map((file) =>
-        describe(
-          file,
-          page.flatMap((entry) => (entry.file === file ? entry.name : [])),
-        ),
-      ),
-    )
     return {
-      locks: locks.flat().toSorted((a, b) => compareBytes(a.lock, b.lock)),
-      cursor: sorted.length > limit ? page.at(-1)?.name : undefined,
+      locks: parts.flatMap(({ locks }) => locks),
+      peers: parts.flatMap(({ peers }) => peers),
     }
   }
 
@@ -101,19 +110,40 @@ export class LockFiles {
   }
 }
 
-function busyNames(
-  { db }: Transaction,
-  prefix: string,
-  cursor: string,
-  limit: number,
-): readonly string[] {
-  const names = db
-    .prepare(
-      'SELECT name FROM locks WHERE busy = 1 AND name >= ? AND name > ? AND substr(name, 1, length(?)) = ? ' +
-        'ORDER BY name LIMIT ?',
-    )
-    .all(prefix, cursor, prefix, prefix, limit) as { name: string }[]
-  return names.map(({ name }) => name)
+/** How many rows one step of a list reads. */
+const ROWS_A_STEP = 500
+
+interface FoundNames {
+  readonly names: readonly string[]
+  /** The last name that was read. Undefined where the file has no more. */
+  readonly last: string | undefined
+}
+
+function busyNames({ db }: Transaction, prefix: string, after: string, limit: number): FoundNames {
+  const rows = db
+    .prepare('SELECT name, busy FROM locks WHERE name >= ? AND name > ? ORDER BY name LIMIT ?')
+    .all(prefix, after, ROWS_A_STEP) as { name: string; busy: number }[]
+  const names: string[] = []
+  for (const { name, busy } of rows) {
+    if (!name.startsWith(prefix)) return { names, last: undefined }
+    if (busy === 1) names.push(name)
+    if (names.length === limit) return { names, last: name }
+  }
+  return { names, last: rows.length < ROWS_A_STEP ? undefined : rows.at(-1)?.name }
+}
+
+function placeOf(cursor: string): [index: number, after: string] {
+  const [, index, after] = /^(\d+) (.*)$/s.exec(cursor) ?? []
+  if (index !== undefined && after !== undefined) return [Number(index), after]
+  throw new LockUsageError('The cursor of this list is not of an embedded store. Begin again.', {
+    store: 'embedded',
+  })
+}
+
+/** Locks, and where the peers can be reached that hold them. */
+export interface Described {
+  readonly locks: readonly LockInfo[]
+  readonly peers: readonly SocketAddress[]
 }
 
 /**
@@ -123,24 +153,23 @@ function busyNames(
 async function describe(
   file: LockFile,
   names: readonly string[],
+  ownId: string,
   waitersUpTo?: readonly string[],
-): Promise<readonly LockInfo[]> {
-  if (names.length === 0) return []
+): Promise<Described> {
   let promotes = false
-  const look = (transaction: Transaction): LockInfo[] =>
-    names.flatMap(
+  const look = (transaction: Transaction): Described => {
+    const peerIds = new Set<string | undefined>()
+    const locks = names.flatMap(
       (name) =>
-        transaction.onLock(name, (state, step) => {
+        transaction.onLock(name, (state, step, lock) => {
           const info = rule.describe(name, state, step, waitersUpTo)
           promotes ||= step.promoted.length > 0
+          for (const id of state.holders.keys()) peerIds.add(lock.peerIds.get(id))
           return info
         }) ?? [],
     )
-  const locks = await file.transactions.read(look)
-  return promotes ? file.transactions.do({ work: look }) : locks
-}
-
-/** As SQLite sorts text: by its bytes. */
-function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+    return { locks, peers: file.addressesOf(transaction, peerIds, ownId) }
+  }
+  const described = await file.transactions.read(look)
+  return promotes ? file.transactions.do({ work: look }) : described
 }

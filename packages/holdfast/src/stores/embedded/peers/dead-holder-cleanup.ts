@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { systemRandom } from '../../../clock/clock.js'
-import type { LockInfo, Owner } from '../../../store/contract.js'
+import type { Owner } from '../../../store/contract.js'
 import * as rule from '../../../store/grant-rule.js'
 import type { SocketAddress } from '../folder/socket-address.js'
 import type { LockFile } from '../database/lock-file.js'
@@ -83,17 +83,9 @@ export class DeadHolderCleanup {
     return true
   }
 
-  /** Ends the claims of dead peers that hold one of these locks. Resolves to whether any died. */
-  async endOn(locks: readonly LockInfo[], ownId: string): Promise<boolean> {
-    const held = locks.flatMap(({ lock, holders }) => (holders.length > 0 ? [lock] : []))
-    const files = new Set(held.map((lock) => this.#files.of(lock)))
-    const peers = await Promise.all(
-      Array.from(files, (file) => {
-        const locksOfFile = held.filter((lock) => this.#files.of(lock) === file)
-        return holdersIn(file, locksOfFile, ownId)
-      }),
-    )
-    const unknown = [...new Map(peers.flat().map((address) => [address.id, address])).values()]
+  /** Ends the claims of those of these peers that died. Resolves to whether any did. */
+  async endDead(peers: readonly SocketAddress[]): Promise<boolean> {
+    const unknown = [...new Map(peers.map((address) => [address.id, address])).values()]
     let anyDied = false
     while (unknown.length > 0) {
       const probed = unknown.splice(0, PROBES).map(async (address) => {
@@ -169,20 +161,4 @@ export class DeadHolderCleanup {
     const ended = await Promise.all(names.map((lock) => this.#end(lock, address)))
     return ended.includes(true) ? 'more' : 'kept'
   }
-}
-
-/** Returns where the peers can be reached that hold these locks of a file. */
-function holdersIn(
-  file: LockFile,
-  locks: readonly string[],
-  ownId: string,
-): Promise<readonly SocketAddress[]> {
-  return file.transactions.read((transaction) => {
-    const ids = locks.flatMap((lock) =>
-      transaction.onLock(lock, ({ holders }, _, { peerIds }) =>
-        Array.from(holders.keys(), (id) => peerIds.get(id)),
-      ),
-    )
-    return file.addressesOf(transaction, new Set(ids), ownId)
-  })
 }

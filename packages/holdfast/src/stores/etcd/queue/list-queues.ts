@@ -1,37 +1,75 @@
-/** Reading whole queues, for `inspect` and `steal`. */
-import type { InspectQuery } from '../../../store/contract.js'
+/** The names of locks, and reading whole queues, for `inspect` and `steal`. */
+import type { ListQuery, NamesPage } from '../../../store/contract.js'
 import { showsEnough } from '../../coordination/queue/queue-rule.js'
-import type { ListedEntry, ListedQueue, QueuesPage } from '../../coordination/connection/service.js'
+import type { ListedEntry, ListedQueue } from '../../coordination/connection/service.js'
 import type { Connection } from '../connection/connection.js'
 import type { Keys } from '../keys.js'
 import {
   leaseRequest,
   METHODS,
+  op,
   range,
   readLease,
   readRange,
+  readTxn,
+  txn,
   type KeyValue,
 } from '../wire/messages.js'
 import { decodeValue } from '../wire/values.js'
 
 /** How many entries are read at once. */
 const CHUNK = 500
+/** How many queues one request reads, and as how many entries of each. */
+const [QUEUES_TOGETHER, ENTRIES_TOGETHER] = [60, 20]
 
-export async function listQueues(connection: Connection, query: InspectQuery): Promise<QueuesPage> {
-  if ('lock' in query) {
-    const { lock, waitersUpTo } = query
-    const { key, end } = connection.keys.queueOf(lock)
-    const queues = waitersUpTo
-      ? await listFirst(connection, lock, waitersUpTo)
-      : await describe(connection, await readAll(connection, key, end))
-    return { queues, cursor: undefined }
+/** A page of names: a range of keys, without their values. The cursor is a key. */
+export async function listNames(
+  connection: Connection,
+  { prefix, cursor, limit }: ListQuery,
+): Promise<NamesPage> {
+  const { keys } = connection
+  const { key, end } = keys.queuesWith(prefix)
+  const body = range(cursor ?? key, { end, limit: CHUNK, sort: 'by-key', keysOnly: true })
+  const answer = readRange(await connection.request(METHODS.range, body, { repeatable: true }))
+  const found = [...new Set(answer.found.flatMap((kv) => keys.lockOf(kv.key) ?? []))]
+  const names = found.slice(0, limit)
+  if (!answer.more && names.length === found.length) return { names, cursor: undefined }
+  const [lastName, lastKey] = [names.at(-1), answer.found.at(-1)?.key]
+  // Behind the queue of the last name, however long that is.
+  return { names, cursor: lastName === undefined ? `${lastKey}\0` : keys.after(lastName) }
+}
+
+/** @param waitersUpTo see `Store.inspect` */
+export async function readQueues(
+  connection: Connection,
+  locks: readonly string[],
+  waitersUpTo?: readonly string[],
+): Promise<readonly ListedQueue[]> {
+  if (waitersUpTo) {
+    const queues = locks.map((lock) => listFirst(connection, lock, waitersUpTo))
+    return (await Promise.all(queues)).flat()
   }
-  const { key, end } = connection.keys.queuesWith(query.prefix)
-  const start = query.cursor === undefined ? key : connection.keys.after(query.cursor)
-  const found = await readAll(connection, start, end, query.limit)
-  const queues = await describe(connection, found)
-  const page = queues.slice(0, query.limit)
-  return { queues: page, cursor: queues.length > query.limit ? page.at(-1)?.lock : undefined }
+  const found: KeyValue[] = []
+  for (let start = 0; start < locks.length; start += QUEUES_TOGETHER) {
+    found.push(...(await readTogether(connection, locks.slice(start, start + QUEUES_TOGETHER))))
+  }
+  return withLeaseTimes(connection, entriesOf(connection.keys, found))
+}
+
+/** Reads some queues by one request, and the long ones of them by requests of their own. */
+async function readTogether(
+  connection: Connection,
+  locks: readonly string[],
+): Promise<readonly KeyValue[]> {
+  const spans = locks.map((lock) => connection.keys.queueOf(lock))
+  const limit = ENTRIES_TOGETHER
+  const body = txn({ when: [], then: spans.map(({ key, end }) => op.range(key, { end, limit })) })
+  const answer = readTxn(await connection.request(METHODS.txn, body, { repeatable: true }))
+  const queues = spans.map(({ key, end }, index) => {
+    const { found = [], more = false } = answer.answers[index] ?? {}
+    return more ? readAll(connection, key, end) : found
+  })
+  return (await Promise.all(queues)).flat()
 }
 
 /** Reads the beginning of a queue: its holders, and all entries up to those of some claims. */
@@ -50,31 +88,17 @@ async function listFirst(
   }
 }
 
-/** Reads chunk by chunk, until the end or until more than `limit` locks were seen. */
-async function readAll(
-  connection: Connection,
-  start: string,
-  end: string | Uint8Array,
-  limit = Infinity,
-): Promise<KeyValue[]> {
+/** Reads chunk by chunk, until the end. */
+async function readAll(connection: Connection, start: string, end: string): Promise<KeyValue[]> {
   const found: KeyValue[] = []
-  const locks = new Set<string | undefined>()
   for (let from = start; ;) {
     const body = range(from, { end, limit: CHUNK, sort: 'by-key' })
     const answer = readRange(await connection.request(METHODS.range, body, { repeatable: true }))
     found.push(...answer.found)
-    for (const { key } of answer.found) locks.add(connection.keys.lockOf(key))
     const last = answer.found.at(-1)
-    if (!answer.more || !last || locks.size > limit) return found
+    if (!answer.more || !last) return found
     from = `${last.key}\0`
   }
-}
-
-async function describe(
-  connection: Connection,
-  found: readonly KeyValue[],
-): Promise<ListedQueue[]> {
-  return withLeaseTimes(connection, entriesOf(connection.keys, found))
 }
 
 type FoundEntry = ListedEntry & { readonly sessionId: bigint }

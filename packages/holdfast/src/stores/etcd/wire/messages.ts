@@ -101,6 +101,8 @@ export interface TxnAnswer {
 export interface OpAnswer {
   /** What a range found, in its order. */
   readonly found: readonly KeyValue[]
+  /** Whether the limit of a range left some out. */
+  readonly more: boolean
   /** How many keys a removal took out. */
   readonly removed: bigint
   /** The answer of a transaction inside the transaction. */
@@ -121,6 +123,7 @@ export function readTxn(bytes: Buffer): TxnAnswer {
 function readOp(fields: Fields): OpAnswer {
   return {
     found: fields.has(1) ? fields.sub(1).all(2).map(readKeyValue) : [],
+    more: fields.has(1) && fields.sub(1).flag(3),
     removed: fields.has(3) ? fields.sub(3).int(2) : 0n,
     inner: fields.has(4) ? readTxn(fields.bytes(4)) : undefined,
   }

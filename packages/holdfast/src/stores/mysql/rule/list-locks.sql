@@ -16,11 +16,21 @@ begin
   declare exit handler for sqlexception begin rollback and no chain no release; resignal; end;
   -- In a transaction the list would come from its snapshot.
   set transaction isolation level read committed;
+  -- Each part reads a range of an index, and no more rows than the page needs.
   select hex(name) as name from (
-    select name from holdfast_locks where sole_expires_us > 0 union
-    select name from holdfast_holders union select name from holdfast_waiters
+    (select name from holdfast_locks
+      where sole_expires_us > 0 and name >= v_prefix and name > v_after
+        and left(name, length(v_prefix)) = v_prefix
+      order by name limit a_limit)
+    union
+    (select distinct name from holdfast_holders
+      where name >= v_prefix and name > v_after and left(name, length(v_prefix)) = v_prefix
+      order by name limit a_limit)
+    union
+    (select distinct name from holdfast_waiters
+      where name >= v_prefix and name > v_after and left(name, length(v_prefix)) = v_prefix
+      order by name limit a_limit)
   ) used
-   where name >= v_prefix and name > v_after and left(name, length(v_prefix)) = v_prefix
    order by used.name limit a_limit;
   -- Without autocommit the list has begun a transaction.
   commit and no chain no release;

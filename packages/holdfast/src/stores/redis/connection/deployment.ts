@@ -10,13 +10,14 @@ import { ResilientCaller, type ReplyListener } from './resilient-caller.js'
 import { WakeUpChannel } from './wake-up-channel.js'
 import { LingeringChannel } from './lingering-channel.js'
 import { WakeUpChannels } from './cluster/wake-up-channels.js'
-import { Refusal, type Send } from './cluster/member.js'
+import type { Send } from './cluster/member.js'
 import { Router } from './cluster/router.js'
+import { scanMembers } from './cluster/scan-members.js'
 import { slotOf } from './cluster/slots.js'
 import { explain, readOnlyError } from '../errors.js'
 import type { Script } from '../rule/scripts.generated.js'
 import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
-import { scanKeys } from './scan-keys.js'
+import { scanKeys, type ScannedKeys } from './scan-keys.js'
 import { libraryWrites } from './transports/library-writes.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 import type { MessageListener, Subscriptions } from './subscriptions.js'
@@ -55,8 +56,8 @@ export interface Deployment {
   readonly send: SendScript
   /** Likewise, and fails with `NOT_REPLICATED` when too few replicas have what it wrote. */
   readonly sendReplicated: SendScript
-  /** All keys that fit a pattern, complete; some may come twice. */
-  findKeys(pattern: string): Promise<string[]>
+  /** Finds keys that fit a pattern, one step of a scan of all servers. */
+  scan(pattern: string, cursor: string | undefined): Promise<ScannedKeys>
   /** @param clientId distinguishes the channels of this client from those of others */
   subscriptions(prefix: string, clientId: string, listener: MessageListener): Subscriptions
   /** Whether a server has confirmed a write of this store. */
@@ -99,8 +100,8 @@ export function oneServer(
     send: scripts.send.bind(scripts),
     sendReplicated: (listener, script, keys, args) =>
       caller.send((by) => replicated.run(by, script, scripts.keysOf(keys), args), listener),
-    findKeys: (pattern) =>
-      scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
+    scan: (pattern, cursor) =>
+      scanKeys(pattern, cursor, (...args) => caller.call(() => transport.command('SCAN', ...args))),
     subscriptions(prefix, clientId, listener) {
       const channel = [transport, transport.keyPrefix + prefix, clientId, listener] as const
       const { lingerMs } = transport
@@ -164,7 +165,7 @@ export function cluster(
         call(keys, (all, { replicated }, by) => replicated.run(by, script, all, args)),
         listener,
       ),
-    findKeys: (pattern) => findKeysOfMembers(router, pattern),
+    scan: (pattern, cursor) => scanMembers(router, pattern, cursor),
     subscriptions: (prefix, clientId, listener) =>
       new WakeUpChannels(router, listener, {
         start: transport.keyPrefix + prefix,
@@ -181,18 +182,6 @@ export function cluster(
     close: () => router.close(),
   }
   return deployment
-}
-
-async function findKeysOfMembers(router: Router, pattern: string): Promise<string[]> {
-  const owners = await router.owners()
-  const found = owners.map((member) =>
-    scanKeys(pattern, async (...args) => {
-      const reply = await member.call(({ transport }) => transport.command('SCAN', ...args))
-      if (reply instanceof Refusal) throw explain(reply.error)
-      return reply
-    }),
-  )
-  return (await Promise.all(found)).flat()
 }
 
 function report(reply: Promise<unknown>, listener: ReplyListener): void {

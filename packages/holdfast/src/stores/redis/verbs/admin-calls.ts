@@ -1,15 +1,15 @@
 /** The calls of `scripts/admin.lua`, one at a time: what operators ask, and what is rare. */
 import type {
-  InspectPage,
-  InspectQuery,
+  ListQuery,
   LockInfo,
+  NamesPage,
   StealOptions,
   StealResult,
 } from '../../../store/contract.js'
 import type { LockError } from '../../../errors.js'
 import { textOf } from '../wire/answers.js'
 import type { Deployment } from '../connection/deployment.js'
-import { describeLocks, listLocks } from './inspect.js'
+import { describeLocks, listNames } from './inspect.js'
 import { keyOf } from '../keys.js'
 import { admin } from '../rule/scripts.generated.js'
 
@@ -57,19 +57,19 @@ export class AdminCalls {
     }
   }
 
-  async inspect(query: InspectQuery): Promise<InspectPage> {
+  async list(query: ListQuery): Promise<NamesPage> {
     try {
-      if ('lock' in query) {
-        const { lock, waitersUpTo } = query
-        return { locks: await this.#describe([lock], waitersUpTo), cursor: undefined }
-      }
-      return await listLocks(query, this.#prefix, {
-        describe: (locks) => this.#describe(locks),
-        keyPrefix: this.#deployment.keyPrefix,
-        findKeys: (pattern) => this.#deployment.findKeys(pattern),
-      })
+      return await listNames(this.#deployment, this.#prefix, query)
     } catch (error) {
       throw this.#explain(error)
+    }
+  }
+
+  async inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    try {
+      return await this.#describe(locks, waitersUpTo)
+    } catch (error) {
+      throw this.#explain(error, locks.length === 1 ? locks[0] : undefined)
     }
   }
 
@@ -83,15 +83,11 @@ export class AdminCalls {
     }
   }
 
-  async #describe(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
-    if (this.#deployment.oneLockACall && locks.length > 1) {
-      return (await Promise.all(locks.map((lock) => this.#describe([lock])))).flat()
-    }
-    return describeLocks(locks, (names) => {
-      const keys = names.map((name) => keyOf(this.#prefix, name))
-      const upTo = waitersUpTo ? ['up-to', ...waitersUpTo] : []
-      return this.#run(keys, 'describe', String(keys.length), ...upTo)
-    })
+  #describe(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    const upTo = waitersUpTo ? ['up-to', ...waitersUpTo] : []
+    return describeLocks(this.#deployment, this.#prefix, locks, (keys) =>
+      this.#run(keys, 'describe', String(keys.length), ...upTo),
+    )
   }
 
   #run(keys: readonly string[], ...args: string[]): Promise<unknown> {

@@ -23,7 +23,7 @@ import type {
 import { AdoptionRound, LOST } from './adoption-round.js'
 import { tooLate } from '../errors.js'
 import { noMajority } from '../nodes/no-majority.js'
-import { inspectLock } from './inspect.js'
+import { inspectLocks } from './inspect.js'
 import { quorumOf, type Panel } from '../nodes/node.js'
 import { NodeVote, type NodeVoteState } from './node-vote.js'
 import { isWithdrawn, lossOf, refusalOf, sealFailureOf } from './attempt-outcome.js'
@@ -300,7 +300,7 @@ export class ClaimVote {
 
   async #isHeldByAnother(): Promise<boolean> {
     try {
-      const info = await inspectLock(this.#panel, this.claim.lock)
+      const [info] = await inspectLocks(this.#panel, [this.claim.lock])
       return info !== undefined && info.holders.some(({ claimId }) => claimId !== this.claim.id)
     } catch {
       // Too few nodes answer: the next attempt will see.

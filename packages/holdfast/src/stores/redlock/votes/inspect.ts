@@ -1,74 +1,38 @@
 /**
- * Inspects locks. A claim is shown as a holder when a majority of the nodes shows it. Votes of a
+ * Lists and inspects locks. A claim is shown as a holder when a majority of the nodes shows it. Votes of a
  * try in progress are no leases, nor are old votes of a node that was away. The nodes answer one by
  * one, not at one moment.
  */
-import type { HolderInfo, InspectPage, InspectQuery, LockInfo } from '../../../store/contract.js'
+import { LockUsageError, type LockError } from '../../../errors.js'
+import type { HolderInfo, ListQuery, LockInfo, NamesPage } from '../../../store/contract.js'
+import { STORE_NAME } from '../errors.js'
 import { noMajority } from '../nodes/no-majority.js'
 import { quorumOf, type Panel } from '../nodes/node.js'
 import { poll } from './poll.js'
 import { reachedBy } from '../nodes/quorum.js'
 
-type PageQuery = Extract<InspectQuery, { readonly prefix: string }>
-
 /** @throws StoreUnavailableError when no majority of the nodes answers */
-export async function inspectLock(panel: Panel, lock: string): Promise<LockInfo | undefined> {
-  const [info] = merge(await ask(panel, { lock }, lock), quorumOf(panel))
-  return info
-}
-
-export async function inspectLocks(panel: Panel, query: InspectQuery): Promise<InspectPage> {
-  if ('lock' in query) {
-    const info = await inspectLock(panel, query.lock)
-    return { locks: info ? [info] : [], cursor: undefined }
-  }
-  const locks: LockInfo[] = []
-  let { cursor } = query
-  // Names without a holder leave their places on the page to the next ones.
-  do {
-    const page = await onePage(panel, { ...query, cursor, limit: query.limit - locks.length })
-    locks.push(...page.locks)
-    cursor = page.cursor
-  } while (cursor !== undefined && locks.length < query.limit)
-  return { locks, cursor }
-}
-
-async function onePage(panel: Panel, query: PageQuery): Promise<InspectPage> {
-  const pages = await ask(panel, query)
-  // A node whose page ended early does not show the names after its last one.
-  const ends = pages.flatMap(({ cursor }) => cursor ?? []).sort()
-  const end = ends[0]
-  const merged = merge(pages, quorumOf(panel)).filter(
-    ({ lock }) => end === undefined || lock <= end,
-  )
-  if (merged.length <= query.limit) return { locks: merged, cursor: end }
-  const locks = merged.slice(0, query.limit)
-  return { locks, cursor: locks.at(-1)?.lock }
-}
-
-async function ask(panel: Panel, query: InspectQuery, lock?: string): Promise<InspectPage[]> {
+export async function inspectLocks(panel: Panel, locks: readonly string[]): Promise<LockInfo[]> {
   const { clock, nodes, nodeTimeoutMs } = panel
   const answers = await poll(
-    nodes.map(({ store }) => store.inspect(query)),
+    nodes.map(({ store }) => store.inspect(locks)),
     // All of them: a holder may have its majority in any of the nodes.
     { clock, timeoutMs: nodeTimeoutMs, enough: () => false },
   )
   const { values } = answers
-  if (values.length >= quorumOf(panel)) return values
+  if (values.length >= quorumOf(panel)) return merge(values.flat(), quorumOf(panel))
+  const lock = locks.length === 1 ? locks[0] : undefined
   throw noMajority('the inspection', nodes.length, answers.failures(nodeTimeoutMs), lock)
 }
 
-/** Returns the locks in the order of their names. */
-function merge(pages: readonly InspectPage[], quorum: number): LockInfo[] {
+function merge(all: readonly LockInfo[], quorum: number): LockInfo[] {
   const byName = new Map<string, LockInfo[]>()
-  for (const info of pages.flatMap(({ locks }) => locks)) {
+  for (const info of all) {
     const infos = byName.get(info.lock)
     if (infos) infos.push(info)
     else byName.set(info.lock, [info])
   }
-  return [...byName.keys()]
-    .sort()
-    .flatMap((name) => mergeLock(byName.get(name) ?? [], quorum) ?? [])
+  return [...byName.values()].flatMap((infos) => mergeLock(infos, quorum) ?? [])
 }
 
 function mergeLock(infos: readonly LockInfo[], quorum: number): LockInfo | undefined {
@@ -141,4 +105,64 @@ function largest(tokens: readonly (bigint | undefined)[]): bigint | undefined {
   for (const token of tokens)
     if (token !== undefined && (found === undefined || token > found)) found = token
   return found
+}
+
+/** Where a list goes on. Its cursor is `<node> <listed> <cursor>`. */
+interface Place {
+  /** The index of the node that is listed now. */
+  readonly node: number
+  /** How many nodes were listed to their end. */
+  readonly listed: number
+  readonly cursor: string | undefined
+}
+
+/**
+ * Lists names on one node after the other. Each majority has a node among any `nodes - quorum + 1`
+ * of them, so the names of that many nodes are complete. Most come more than once.
+ * @throws StoreUnavailableError when too few of the nodes answer
+ */
+export async function listNames(panel: Panel, query: ListQuery): Promise<NamesPage> {
+  const { nodes, clock, nodeTimeoutMs } = panel
+  const needed = nodes.length - quorumOf(panel) + 1
+  const failures = new Map<number, LockError>()
+  const begin = readPlace(query.cursor)
+  for (let [place, node] = [begin, nodes[begin.node]]; node; node = nodes[place.node]) {
+    const { cursor, listed } = place
+    const answers = await poll([node.store.list({ ...query, cursor })], {
+      clock,
+      timeoutMs: nodeTimeoutMs,
+      enough: () => true,
+    })
+    const [page] = answers.values
+    if (page) {
+      const next = after(place, page.cursor)
+      return { names: page.names, cursor: next.listed < needed ? writePlace(next) : undefined }
+    }
+    const [failure] = answers.failures(nodeTimeoutMs).values()
+    if (failure) failures.set(place.node, failure)
+    // Another node knows of each lock that this one has a vote of.
+    place = { node: place.node + 1, listed, cursor: undefined }
+  }
+  throw noMajority('the list of locks', nodes.length, failures)
+}
+
+function after({ node, listed }: Place, cursor: string | undefined): Place {
+  return cursor === undefined
+    ? { node: node + 1, listed: listed + 1, cursor }
+    : { node, listed, cursor }
+}
+
+function writePlace({ node, listed, cursor = '' }: Place): string {
+  return `${node} ${listed} ${cursor}`
+}
+
+function readPlace(text: string | undefined): Place {
+  if (text === undefined) return { node: 0, listed: 0, cursor: undefined }
+  const [, node, listed, cursor] = /^(\d+) (\d+) (.*)$/s.exec(text) ?? []
+  if (node === undefined || listed === undefined) {
+    throw new LockUsageError('The cursor of this list is not of Redlock. Begin again.', {
+      store: STORE_NAME,
+    })
+  }
+  return { node: Number(node), listed: Number(listed), cursor: cursor === '' ? undefined : cursor }
 }

@@ -1,8 +1,8 @@
-/** Reading whole queues, for `inspect` and `steal`. */
+/** The names of locks, and reading whole queues, for `inspect` and `steal`. */
 import type { Clock, Timer } from '../../../clock/clock.js'
-import type { InspectQuery } from '../../../store/contract.js'
+import type { ListQuery, NamesPage } from '../../../store/contract.js'
 import { showsEnough } from '../../coordination/queue/queue-rule.js'
-import type { ListedEntry, ListedQueue, QueuesPage } from '../../coordination/connection/service.js'
+import type { ListedEntry, ListedQueue } from '../../coordination/connection/service.js'
 import { CODES, hasCode } from '../errors.js'
 import { decodeNode } from '../wire/node-data.js'
 import { checkShapes, lockOf, parentOf, queueOf, ROOT, type Child } from '../keys.js'
@@ -10,31 +10,12 @@ import type { ZooKeeperSession } from '../session/session.js'
 import { childrenOf, noChroot, readNode } from './tree.js'
 import { getData } from '../wire/messages.js'
 
-/** How many locks are read at once. */
-const LOCKS_AT_ONCE = 100
+/** How many queues are read at once: their requests travel behind each other. */
+const QUEUES_AT_ONCE = 200
 /** How long the names of the next pages are kept, in milliseconds. */
 const PAGES_KEPT_MS = 10_000
 
-type PrefixQuery = Extract<InspectQuery, { readonly prefix: string }>
-
-/** Lists queues with all that any server had acknowledged before the call. */
-export async function listQueues(
-  session: ZooKeeperSession,
-  query: InspectQuery,
-  pages: QueuePages,
-): Promise<QueuesPage> {
-  // The server of this session may lag behind the one that acknowledged an entry to another
-  // session, or to another client.
-  await session.agree()
-  if ('lock' in query) {
-    const queue = await readQueue(session, query.lock, query.waitersUpTo)
-    if (!queue) await checkChroot(session)
-    return { queues: queue ? [queue] : [], cursor: undefined }
-  }
-  return pages.next(session, query)
-}
-
-/** The names of the pages to come of an inspection. */
+/** The names of the pages to come of a list. */
 interface Rest {
   readonly prefix: string
   readonly cursor: string
@@ -42,11 +23,11 @@ interface Rest {
 }
 
 /**
- * Pages of an inspection. ZooKeeper cannot list a part of the children. So the first page lists the
- * names of all locks, and they are kept for the next ones.
+ * Pages of a list. ZooKeeper cannot list a part of the children. So the first page lists the names
+ * of all locks, and they are kept for the next ones.
  */
-export class QueuePages {
-  /** What the inspection that was asked for last has not shown yet. */
+export class NamePages {
+  /** What the list that was asked for last has not given yet. */
   #rest: Rest | undefined
   #forget: Timer | undefined
   readonly #clock: Clock
@@ -55,25 +36,15 @@ export class QueuePages {
     this.#clock = clock
   }
 
-  async next(
-    session: ZooKeeperSession,
-    { prefix, cursor, limit }: PrefixQuery,
-  ): Promise<QueuesPage> {
+  /** Lists what any server had acknowledged before the call, or before that of the first page. */
+  async next(session: ZooKeeperSession, { prefix, cursor, limit }: ListQuery): Promise<NamesPage> {
     const rest = this.#rest
     const isNext = rest !== undefined && rest.prefix === prefix && rest.cursor === cursor
     const locks = isNext ? rest.locks : await namesOf(session, prefix, cursor)
-    const queues: ListedQueue[] = []
-    let shown = 0
-    while (shown < locks.length && queues.length < limit) {
-      const end = shown + Math.min(LOCKS_AT_ONCE, limit - queues.length)
-      const some = locks.slice(shown, end)
-      shown = end
-      const found = await Promise.all(some.map((lock) => readQueue(session, lock)))
-      queues.push(...found.filter((queue) => queue !== undefined))
-    }
-    const last = shown < locks.length ? queues.at(-1)?.lock : undefined
-    this.#keep(last === undefined ? undefined : { prefix, cursor: last, locks: locks.slice(shown) })
-    return { queues, cursor: last }
+    const names = locks.slice(0, limit)
+    const last = locks.length > limit ? names.at(-1) : undefined
+    this.#keep(last === undefined ? undefined : { prefix, cursor: last, locks: locks.slice(limit) })
+    return { names, cursor: last }
   }
 
   #keep(rest: Rest | undefined): void {
@@ -88,6 +59,9 @@ async function namesOf(
   prefix: string,
   cursor: string | undefined,
 ): Promise<string[]> {
+  // The server of this session may lag behind the one that acknowledged an entry to another
+  // session, or to another client.
+  await session.agree()
   const children = await childrenOf(session, ROOT)
   if (children.length === 0) await checkChroot(session)
   return children
@@ -96,7 +70,26 @@ async function namesOf(
     .sort()
 }
 
-/** @param waitersUpTo see `InspectQuery` */
+/**
+ * Reads queues with all that any server had acknowledged before the call.
+ * @param waitersUpTo see `Store.inspect`
+ */
+export async function readQueues(
+  session: ZooKeeperSession,
+  locks: readonly string[],
+  waitersUpTo?: readonly string[],
+): Promise<readonly ListedQueue[]> {
+  await session.agree()
+  const queues: ListedQueue[] = []
+  for (let start = 0; start < locks.length; start += QUEUES_AT_ONCE) {
+    const some = locks.slice(start, start + QUEUES_AT_ONCE)
+    const found = await Promise.all(some.map((lock) => readQueue(session, lock, waitersUpTo)))
+    queues.push(...found.filter((queue) => queue !== undefined))
+  }
+  if (queues.length === 0) await checkChroot(session)
+  return queues
+}
+
 async function readQueue(
   session: ZooKeeperSession,
   lock: string,

@@ -77,11 +77,13 @@ export class Router {
     return () => (this.#onReady = undefined)
   }
 
-  /** Every member that owns slots. */
-  async owners(): Promise<Member[]> {
+  /** Every member that owns slots, in the order of their first ones. */
+  async firstSlots(): Promise<{ readonly slot: number; readonly member: Member }[]> {
     if (this.#closed) throw closedError()
     if (this.#topology.isEmpty) await this.#refresh()
-    return Array.from(this.#topology.owners().values(), (address) => this.#member(address))
+    return this.#topology
+      .firstSlots()
+      .map(({ slot, owner }) => ({ slot, member: this.#member(owner) }))
   }
 
   /**

@@ -23,15 +23,20 @@ export class Topology {
 
   /** The names of all members that own slots. */
   owners(): Map<string, Address> {
-    const owners = new Map<string, Address>()
+    return new Map(this.firstSlots().map(({ owner }) => [nameOf(owner), owner]))
+  }
+
+  /** The first slot of each member that owns slots, in order. */
+  firstSlots(): { readonly slot: number; readonly owner: Address }[] {
+    const found = new Map<string, { readonly slot: number; readonly owner: Address }>()
     let last: Address | undefined
-    for (const owner of this.#owners) {
+    for (const [slot, owner] of this.#owners.entries()) {
       // Slots are owned in long ranges.
       if (owner === last) continue
       last = owner
-      if (owner) owners.set(nameOf(owner), owner)
+      if (owner && !found.has(nameOf(owner))) found.set(nameOf(owner), { slot, owner })
     }
-    return owners
+    return [...found.values()]
   }
 
   /** A member said that another one owns the slot. */
