@@ -68,7 +68,7 @@ async function start(store: TestingStore): Promise<Jobs> {
 }
 
 async function slotsOf(store: TestingStore, method: string): Promise<string[]> {
-  const locks = await store.elsewhere.inspect({ prefix: `Jobs.${method}@tick:` })
+  const { locks } = await store.elsewhere.inspect({ prefix: `Jobs.${method}@tick:` })
   return locks.map(({ lock }) => SLOT.exec(lock)?.[1] ?? '')
 }
 
