@@ -118,7 +118,7 @@ describe('two boots at once, as two containers of one kernel may have', () => {
     const claim = makeClaim('a')
     await take(one, claim)
     await expect(take(other, makeClaim('a'))).rejects.toMatchObject(REFUSED)
-    await expect((async () => other.inspect({ lock: 'a' }))()).rejects.toMatchObject(REFUSED)
+    await expect((async () => other.inspect(['a']))()).rejects.toMatchObject(REFUSED)
     expect(await one.renew([claim])).toEqual([{ outcome: 'renewed' }])
     await one.close()
     await take(other, makeClaim('a'))
@@ -128,7 +128,7 @@ describe('two boots at once, as two containers of one kernel may have', () => {
     const directory = makeDirectory()
     const [one, other] = boots(directory)
     // It has the file open, and no row in it.
-    await one.inspect({ lock: 'a' })
+    await one.inspect(['a'])
     await take(other, makeClaim('a'))
     await expect(take(one, makeClaim('a'))).rejects.toMatchObject(REFUSED)
     await other.close()
