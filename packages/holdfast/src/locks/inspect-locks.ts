@@ -103,7 +103,7 @@ function read(cursor: string): Place {
       typeof isLast === 'boolean' &&
       Array.isArray(names) &&
       names.every((name) => typeof name === 'string')
-    if (isSound) return { store: store ?? undefined, names: names as string[], isLast }
+    if (isSound) return { store: store ?? undefined, names, isLast }
   } catch {
     // Below.
   }

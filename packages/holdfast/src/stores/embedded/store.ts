@@ -2,7 +2,6 @@
  * The embedded store. The grant rule runs inside SQLite transactions, and wake-ups go through unix
  * sockets. The end of a holder's connection reports the death of the holder.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AdoptResult,
@@ -31,6 +30,7 @@ import { DeadHolderCleanup } from './peers/dead-holder-cleanup.js'
 import type { StateFolder } from './folder/state-folder.js'
 import { encodeGrant, parseGrant } from './wire.js'
 import type { SocketAddress } from './folder/socket-address.js'
+import { inspectInSteps } from './peers/inspect-in-steps.js'
 import { Peers } from './peers/peers.js'
 import { Presence } from './peers/presence.js'
 import type { LockFile } from './database/lock-file.js'
@@ -60,9 +60,6 @@ interface Answer {
   /** The peers that hold the lock. */
   readonly holders: readonly SocketAddress[]
 }
-
-/** How many locks one step of an inspection reads: a few milliseconds. */
-const LOCKS_A_STEP = 50
 
 export class EmbeddedStore implements Store {
   readonly name = 'embedded'
@@ -197,26 +194,8 @@ export class EmbeddedStore implements Store {
     return this.#files.list(query)
   }
 
-  /** In steps, between which the event loop serves others. */
-  async inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
-    const found: LockInfo[] = []
-    for (let start = 0; start < locks.length; start += LOCKS_A_STEP) {
-      if (start > 0) await nextTurn()
-      const some = locks.slice(start, start + LOCKS_A_STEP)
-      found.push(...(await this.#inspect(some, waitersUpTo)))
-    }
-    return found
-  }
-
-  /** Without the claims of processes that died: no waiter may have noticed that. */
-  async #inspect(
-    locks: readonly string[],
-    waitersUpTo: readonly string[] | undefined,
-  ): Promise<readonly LockInfo[]> {
-    const { id } = this.#socket
-    const described = await this.#files.describe(locks, id, waitersUpTo)
-    if (!(await this.#deadHolders.endDead(described.peers))) return described.locks
-    return (await this.#files.describe(locks, id, waitersUpTo)).locks
+  inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
+    return inspectInSteps(this.#files, this.#deadHolders, this.#socket.id, locks, waitersUpTo)
   }
 
   /** The engine, the versions and the journal: for `doctor`. */

@@ -65,7 +65,7 @@ async function readTogether(
   const limit = ENTRIES_TOGETHER
   const body = txn({ when: [], then: spans.map(({ key, end }) => op.range(key, { end, limit })) })
   const answer = readTxn(await connection.request(METHODS.txn, body, { repeatable: true }))
-  const queues = spans.map(({ key, end }, index) => {
+  const queues = spans.map(async ({ key, end }, index) => {
     const { found = [], more = false } = answer.answers[index] ?? {}
     return more ? readAll(connection, key, end) : found
   })
