@@ -52,7 +52,7 @@ export async function inspectLocks(
 
 /**
  * Resolves to a page of the locks of a store. Each lock that is in use during all pages is on one
- * of them; where the store lists names twice, a lock may be on two.
+ * of them. Where the store lists names twice, a lock may be on two.
  */
 export async function inspectPage(
   store: Store,

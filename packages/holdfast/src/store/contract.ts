@@ -322,8 +322,8 @@ export interface Store {
   /** Ends the grants of all holders of the lock. The next token is larger. */
   steal(lock: string, options: StealOptions): MaybePromise<StealResult>
   /**
-   * Returns names of locks, page by page. A lock that is held or waited for from the first page to
-   * the last one is on one of them, whatever else changes meanwhile.
+   * Returns names of locks, page by page. A lock that is in use from the first page to the last one
+   * is on one of them, also when others come and go.
    */
   list(query: ListQuery): MaybePromise<NamesPage>
   /**

@@ -1,7 +1,7 @@
 /**
- * Lists and inspects locks. A claim is shown as a holder when a majority of the nodes shows it. Votes of a
- * try in progress are no leases, nor are old votes of a node that was away. The nodes answer one by
- * one, not at one moment.
+ * Lists and inspects locks. A claim is shown as a holder when a majority of the nodes shows it.
+ * Votes of a try in progress are no leases, nor are old votes of a node that was away. The nodes
+ * answer one by one, not at one moment.
  */
 import { LockUsageError, type LockError } from '../../../errors.js'
 import type { HolderInfo, ListQuery, LockInfo, NamesPage } from '../../../store/contract.js'
@@ -107,7 +107,7 @@ function largest(tokens: readonly (bigint | undefined)[]): bigint | undefined {
   return found
 }
 
-/** Where a list goes on. Its cursor is `<node> <listed> <cursor>`. */
+/** Where a list continues. Its cursor is `<node> <listed> <cursor>`. */
 interface Place {
   /** The index of the node that is listed now. */
   readonly node: number

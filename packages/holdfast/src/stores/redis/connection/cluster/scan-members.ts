@@ -2,8 +2,8 @@
  * Scans the members of a Cluster one after the other, in the order of their first slots.
  *
  * The cursor is `<slot> <member> <cursor of the member>`. A scan's cursor means nothing to another
- * server. So when another member owns the slot, as after a failover, its scan begins anew, and keys
- * come twice. Keys that move to a member that was scanned before are missed.
+ * server. So when another member owns the slot, as after a failover, its scan begins again, and
+ * keys come twice. Keys that move to a member that was scanned before are missed.
  */
 import { LockUsageError } from '../../../../errors.js'
 import { explain, STORE_NAME } from '../../errors.js'
