@@ -120,7 +120,8 @@ test.each([
   await runSlots(replicas)
   const first = await slots()
   expect(first.size).toBeGreaterThan(0)
-  const ended = async (): Promise<number> => (await replicas[0].inspect({ prefix: 'job@' })).length
+  const ended = async (): Promise<number> =>
+    (await replicas[0].inspect({ prefix: 'job@' })).locks.length
   await expect.poll(ended, { timeout: 4 * AT_LEAST_MS, interval: 500 }).toBe(0)
   await runSlots(replicas)
   const second = await slots()

@@ -54,7 +54,7 @@ describe('locks that were idle for a day', () => {
     expect(count(directory)).toBe(1)
     const later = machineIn(2 * DAY_MS)
     const first = openOn({ directory, machine: later })
-    await first.inspect({ prefix: '', limit: 1 })
+    await first.inspect(['a'])
     await first.close()
     expect(count(directory)).toBe(0)
     const store = closing(openOn({ directory, machine: makeMachine() }))

@@ -123,7 +123,7 @@ test.each([
   const job = get<LongJob>(Job)
   await job.begun.opened
   const slots = async (): Promise<number> =>
-    (await store.elsewhere.inspect({ prefix: 'long@tick:' })).length
+    (await store.elsewhere.inspect({ prefix: 'long@tick:' })).locks.length
   await expect.poll(slots, { timeout: 10_000 }).toBeGreaterThan(1)
   expect(job.runs).toBe(1)
   const { waiters } = await store.elsewhere.mutex('long').inspect()
