@@ -12,7 +12,7 @@ import type {
   QueuePosition,
   Waits,
 } from 'holdfast/internal'
-import type { Claim, ClaimRef, InspectQuery } from 'holdfast/store'
+import type { Claim, ClaimRef } from 'holdfast/store'
 import type { Recipe } from '../../runtime.js'
 import { OrderedFailure } from './failure.js'
 import type { View } from './followers.js'
@@ -124,13 +124,13 @@ export class OrderedQueue {
     return session.watch(request, key, changed)
   }
 
+  /** The names of all locks with a prefix. */
+  namesWith(prefix: string): readonly string[] {
+    return this.#server.queues.locks.filter((lock) => lock.startsWith(prefix))
+  }
+
   /** Shows locks as a server shows them that may be behind. */
-  list(session: OrderedSession, query: InspectQuery): Promise<ListedQueue[]> {
-    const { queues } = this.#server
-    const locks =
-      'lock' in query
-        ? [query.lock]
-        : queues.locks.filter((lock) => lock.startsWith(query.prefix)).slice(0, query.limit)
+  readQueues(session: OrderedSession, locks: readonly string[]): Promise<ListedQueue[]> {
     const handle = (view: View): ListedQueue[] =>
       locks
         .map((lock) => ({

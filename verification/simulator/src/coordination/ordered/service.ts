@@ -9,13 +9,13 @@ import type {
   EntryReading,
   Exactness,
   ListedEntry,
+  ListedQueue,
   Predecessor,
-  QueuesPage,
   ServiceWatch,
   Waits,
   Watched,
 } from 'holdfast/internal'
-import type { Claim, ClaimRef, InspectQuery } from 'holdfast/store'
+import type { Claim, ClaimRef, ListQuery, NamesPage } from 'holdfast/store'
 import type { Recipe } from '../../runtime.js'
 import { lockOf } from '../entry-keys.js'
 import { hasCode } from './failure.js'
@@ -153,12 +153,12 @@ export class OrderedService implements CoordinationService<OrderedSession> {
     return { close }
   }
 
-  async list(query: InspectQuery): Promise<QueuesPage> {
-    const list = async (): Promise<QueuesPage> => {
-      const session = await this.#sessions.any()
-      return { queues: await this.#queue.list(session, query), cursor: undefined }
-    }
-    return typed(list())
+  listNames({ prefix }: ListQuery): Promise<NamesPage> {
+    return Promise.resolve({ names: this.#queue.namesWith(prefix), cursor: undefined })
+  }
+
+  readQueues(locks: readonly string[]): Promise<readonly ListedQueue[]> {
+    return typed(this.#sessions.any().then((session) => this.#queue.readQueues(session, locks)))
   }
 
   /** Sessions of leases that are still held are left to run out. */

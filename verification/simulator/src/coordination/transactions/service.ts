@@ -12,12 +12,12 @@ import {
   type ListedEntry,
   type Moment,
   type QueuePosition,
-  type QueuesPage,
+  type ListedQueue,
   type ServiceWatch,
   type Waits,
   type Watched,
 } from 'holdfast/internal'
-import type { Claim, ClaimRef, InspectQuery } from 'holdfast/store'
+import type { Claim, ClaimRef, ListQuery, NamesPage } from 'holdfast/store'
 import type { Dice } from '@holdfast/workload'
 import type { Recipe } from '../../runtime.js'
 import { EntryKeys, lockOf } from '../entry-keys.js'
@@ -158,9 +158,13 @@ export class TransactionService implements CoordinationService<TransactionSessio
     }
   }
 
-  async list(query: InspectQuery): Promise<QueuesPage> {
-    const queues = await this.#requests.ask(() => this.#transactions.list(query))
-    return { queues, cursor: undefined }
+  async listNames({ prefix }: ListQuery): Promise<NamesPage> {
+    const names = await this.#requests.ask(() => this.#transactions.namesWith(prefix))
+    return { names, cursor: undefined }
+  }
+
+  readQueues(locks: readonly string[]): Promise<readonly ListedQueue[]> {
+    return this.#requests.ask(() => this.#transactions.readQueues(locks))
   }
 
   close(): Promise<void> {

@@ -12,7 +12,7 @@ import type {
   QueuePosition,
   Waits,
 } from 'holdfast/internal'
-import type { Claim, ClaimRef, InspectQuery } from 'holdfast/store'
+import type { Claim, ClaimRef } from 'holdfast/store'
 import type { Recipe } from '../../runtime.js'
 import { shapeOf, strangerIn, type Gone, type StoredEntry } from '../queues.js'
 import type { CoordinationServer } from '../server.js'
@@ -154,12 +154,13 @@ export class Transactions {
     return this.#server.queues.of(lock).gone.get(id)?.stealReason !== undefined
   }
 
-  list(query: InspectQuery): ListedQueue[] {
+  /** The names of all locks with a prefix. */
+  namesWith(prefix: string): readonly string[] {
+    return this.#server.queues.locks.filter((lock) => lock.startsWith(prefix))
+  }
+
+  readQueues(locks: readonly string[]): ListedQueue[] {
     const { queues, sessions } = this.#server
-    const locks =
-      'lock' in query
-        ? [query.lock]
-        : queues.locks.filter((lock) => lock.startsWith(query.prefix)).slice(0, query.limit)
     return locks
       .map((lock) => ({
         lock,
