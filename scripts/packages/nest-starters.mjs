@@ -30,16 +30,20 @@ const FIXTURE_TESTS = 8
 /** An installation of Nest and Apollo took six minutes on a busy machine. */
 const LIMIT_MS = 900_000
 
+/** For a test or a hook: on a busy machine the first application took 15 s. */
+const JEST_LIMIT = '--testTimeout=120000'
+const VITEST_LIMITS = ['--testTimeout=120000', '--hookTimeout=120000']
+const JEST = ['node_modules/jest/bin/jest.js', JEST_LIMIT]
 /** Nest 12 is ESM only. Jest can require it from Node 24.9 on; older Nodes have Vitest. */
-const JEST_WITH_ESM = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js']
+const JEST_WITH_ESM = ['--experimental-vm-modules', ...JEST]
 const STARTERS = [
-  { major: '11', files: 'ts', jest: '^29', nodes: ['20'], test: ['node_modules/jest/bin/jest.js'] },
-  { major: '11', files: 'ts', jest: '^30', nodes: ['20'], test: ['node_modules/jest/bin/jest.js'] },
+  { major: '11', files: 'ts', jest: '^29', nodes: ['20'], test: JEST },
+  { major: '11', files: 'ts', jest: '^30', nodes: ['20'], test: JEST },
   {
     major: '12',
     files: 'ts-esm',
     nodes: ['22', '24'],
-    test: ['node_modules/vitest/vitest.mjs', 'run'],
+    test: ['node_modules/vitest/vitest.mjs', 'run', ...VITEST_LIMITS],
   },
   { major: '12', files: 'ts', jest: '^30', nodes: ['24'], test: JEST_WITH_ESM },
 ]
