@@ -7,8 +7,9 @@
  *   TURNS=60 CASES=memory,redis:16 node scripts/compare-builds.mjs OLD
  *   RECORD=REVISION node scripts/compare-builds.mjs OLD      writes bench/results/builds.json
  *
- * A case names its store, and after a colon how many callers there are, each with a lock of its
- * own. Prints the ratio of the rates, new to old, with the 95% confidence interval of its median.
+ * A case names its store and the way: `run`, or one `hot` lock. A number after a colon says how
+ * many callers there are, each with a lock of its own by default. Prints the ratio of the rates,
+ * new to old, with the 95% confidence interval of its median.
  */
 import { execFileSync } from 'node:child_process'
 import { join, resolve } from 'node:path'

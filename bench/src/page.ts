@@ -25,6 +25,10 @@ median there.
 A row that ends in *garbage* belongs to the row before it. It counts the bytes that one acquire and
 release allocate on the JavaScript heap, and the share of the time for which the main thread stands
 still for a collection, both in a run of its own.
+
+The part *builds* is from \`node scripts/compare-builds.mjs\`: both builds in one process, in 60 turns (memory and embedded: 240). A name says
+the store, the way (\`run\`, or one hot lock) and how many callers there are. It was recorded beside other work, which
+widens the intervals.
 `
 
 function section({ suite, recorded, machine, rows }: Results): string {
