@@ -7,7 +7,7 @@ const MEMBER =
   /((?: {2}\/\*\*(?:[^*]|\*(?!\/))*\*\/\n)?) {2}readonly (\w+)(\??):((?:.|\n {4})*)\n/gy
 
 /**
- * Returns the members that an interface itself declares, in their order.
+ * Returns the public members that an interface itself declares, in their order.
  * @param {string} file @param {string} name
  * @returns {Member[]}
  */
@@ -36,7 +36,7 @@ export function membersOf(file, name) {
       text: textOf(comment),
     })
   }
-  return members
+  return members.filter(({ text }) => !text.startsWith('@internal'))
 }
 
 /** @param {string} comment */

@@ -24,7 +24,7 @@ export const TABLES = [
   table('`election.lead`', 'locks/election.ts', 'LeadOptions'),
   table('`oncePerTick`', 'locks/once-per-tick.ts', 'TickOptions'),
   table('`singleFlight`', 'locks/single-flight.ts', 'SingleFlightOptions', 'those of `acquire`'),
-  table('`inspect`', 'locks/look-up.ts', 'InspectOptions'),
+  table('`inspect`', 'locks/inspect-locks.ts', 'InspectOptions'),
   table('`steal`', 'locks/steal.ts', 'StealLockOptions'),
   table('`close`', 'locks/close.ts', 'CloseOptions'),
   table('`memoryStore`', 'stores/memory/index.ts', 'MemoryStoreOptions'),
