@@ -8,7 +8,8 @@ import { join } from 'node:path'
 
 const ROOT = process.env.ROOT
 const HOLDFAST = join(ROOT, 'packages/holdfast/bin/holdfast.cjs')
-const OTHERS = ['ioredis', 'croner', '@photostructure/sqlite@1.2.1']
+/** Packages that stand in the repository under another name, or not at all. */
+const OTHERS = ['ioredis', '@photostructure/sqlite@1.2.1']
 
 const [, , program, ...args] = process.argv
 if (program === 'npm') npm(args)
@@ -48,7 +49,8 @@ function holdfast(rest, stdio) {
 
 function isPublished(name) {
   const folder = join('packages', name.replace('@holdfast/', ''))
-  return existsSync(join(ROOT, folder)) && manifest(folder).private !== true
+  if (existsSync(join(ROOT, folder))) return manifest(folder).private !== true
+  return existsSync(join(ROOT, 'node_modules', name))
 }
 
 function manifest(folder) {

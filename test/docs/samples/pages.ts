@@ -41,7 +41,7 @@ const RECEIVE_SIGTERM = `for (const listener of process.listeners('SIGTERM')) aw
 const AWAIT_A_TICK = `
 const { setTimeout: pause } = await import('node:timers/promises')
 for (let ran = false; !ran; await pause(50))
-  for (const { lock, holders } of await locks.inspect())
+  for (const { lock, holders } of (await locks.inspect()).locks)
     ran ||= lock.startsWith('reports:nightly@tick:') && holders[0]?.owner.pid === process.pid
 ${RECEIVE_SIGTERM}`
 
@@ -69,6 +69,7 @@ const GUIDE = [
 export const PAGES: readonly Page[] = [
   { path: 'README.md', servers: ['redis'] },
   { path: 'docs/README.md', servers: ['redis'] },
+  { path: 'docs/guide/inspect-and-steal.md' },
   { path: 'packages/holdfast/README.md', servers: ['redis'] },
   {
     path: 'packages/conformance/README.md',
