@@ -5,6 +5,7 @@
 import type { Case } from './case.js'
 import type { Site as FaultySite } from './faults/apply.js'
 import type { Runtime } from './runtime.js'
+import { keepsEntries } from './server/models.js'
 import type { Access, Service } from './server/service.js'
 import { Dice, type Heir } from '@holdfast/workload'
 import type { Chronicle } from './workload/chronicle.js'
@@ -153,6 +154,7 @@ export class Site implements FaultySite {
       handOvers,
       serverHolds: (claimId) => server.truth.holds(claimId),
       ttlMs: plan.ttlMs,
+      keepsEntries: keepsEntries(plan.store),
       awaitRelease: plan.awaitRelease,
     })
   }

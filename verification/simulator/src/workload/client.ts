@@ -38,6 +38,8 @@ export interface ClientOptions {
   readonly counters: FencedCounters
   readonly dice: Dice
   readonly ttlMs: number
+  /** Whether the store keeps entries that are bound to sessions. */
+  readonly keepsEntries: boolean
   readonly awaitRelease: boolean
   readonly circumstances: Circumstances
   readonly claimants: Claimants
@@ -210,7 +212,9 @@ export class Client implements Environment {
       if (belief.lease.claimId !== claimId) continue
       belief.extend()
       // It left before the clocks parted. The lease is in doubt, and lasts no longer than this.
-      if (!belief.lease.held) this.#inDoubtMs.set(belief, this.nowMs() + this.#options.ttlMs)
+      // Reading `held` takes a moment, and may send a renewal, so other models do not.
+      if (this.#options.keepsEntries && !belief.lease.held)
+        this.#inDoubtMs.set(belief, this.nowMs() + this.#options.ttlMs)
     }
   }
 
