@@ -154,7 +154,7 @@ export class Hold implements Forgettable {
   /** `release` without a promise where none is needed. */
   return(): ReleaseOutcome {
     if (this.outcome !== undefined) return this.outcome
-    if (!isTraced('release')) return this.giveBack()
+    if (!isTraced.release()) return this.giveBack()
     const outcome = traceRelease(this.services.runtime, this, () => this.giveBack())
     outcome.catch(leaveToCaller)
     return outcome

@@ -32,5 +32,5 @@ export function renewalTraces(
   runtime: Runtime,
   grants: readonly Grant[],
 ): RenewalTraces | undefined {
-  return isTraced('renew') ? new RenewalTraces(runtime, grants) : undefined
+  return isTraced.renew() ? new RenewalTraces(runtime, grants) : undefined
 }

@@ -117,7 +117,7 @@ export function acquireTrace(
   options?: WaitOptions,
 ): AcquireTrace | undefined {
   const isWatched =
-    isTraced('acquire') ||
+    isTraced.acquire() ||
     channels.busy.hasSubscribers ||
     channels['timed-out'].hasSubscribers ||
     channels.aborted.hasSubscribers
