@@ -22,5 +22,6 @@ export function mutex(
   const settings = lockSettings(options, client.settings, client.runtime.store)
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
   const template = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const
-  return new BasicLock(client, template, settings)
+  const isElection = call === 'election'
+  return new BasicLock(client, isElection ? { ...template, isElection } : template, settings)
 }

@@ -32,6 +32,8 @@ export interface Owner {
   readonly label?: string
   /** The child process group that works under the claim, recorded by the command line. */
   readonly group?: ProcessGroup
+  /** Present when the claim is a candidate's for leadership, and its lease a leader's. */
+  readonly election?: true
   /** The number of further waiters of the same process behind this claim. */
   readonly localWaiters?: number
   /** What the work under this lease waits for, once it has waited for `deadlockCheckMs`. */

@@ -218,6 +218,11 @@ export interface HolderInfo {
   readonly heldMs: number
   /** The time until the lease ends unless it is renewed, in milliseconds. */
   readonly remainingMs: number
+  /**
+   * The TTL of the latest grant or renewal, in milliseconds. Absent where the routines of a
+   * database are of an earlier version.
+   */
+  readonly ttlMs?: number
   /** The lease was stolen: the store refuses its renewals. */
   readonly stolen: boolean
   /** The reason that `steal` was given. */

@@ -210,6 +210,7 @@ export function describe(
       token: holder.tokens === 1 ? BigInt(holder.token) : undefined,
       heldMs: step.nowMs - holder.grantedMs,
       remainingMs: holder.expiresMs - step.nowMs,
+      ttlMs: holder.ttlMs,
       stolen: holder.stolen,
       ...(holder.stealReason === undefined ? {} : { stealReason: holder.stealReason }),
     })),

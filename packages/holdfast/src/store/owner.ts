@@ -32,15 +32,21 @@ function parseJson(text: unknown): unknown {
 
 function isOwner(value: unknown): value is Owner {
   if (typeof value !== 'object' || value === null) return false
-  const { clientId, host, pid, label, group, localWaiters, waitsFor } = value as Partial<
-    Record<keyof Owner, unknown>
-  >
+  const owner = value as Partial<Record<keyof Owner, unknown>>
+  return isProcess(owner) && isNote(owner)
+}
+
+function isProcess({ clientId, host, pid }: Partial<Record<keyof Owner, unknown>>): boolean {
+  return typeof clientId === 'string' && typeof host === 'string' && typeof pid === 'number'
+}
+
+/** Returns whether what an owner may have is of the right types. */
+function isNote(owner: Partial<Record<keyof Owner, unknown>>): boolean {
+  const { label, group, election, localWaiters, waitsFor } = owner
   return (
-    typeof clientId === 'string' &&
-    typeof host === 'string' &&
-    typeof pid === 'number' &&
     (label === undefined || typeof label === 'string') &&
     (group === undefined || isGroup(group)) &&
+    (election === undefined || election === true) &&
     (localWaiters === undefined || typeof localWaiters === 'number') &&
     (waitsFor === undefined || (Array.isArray(waitsFor) && waitsFor.every(isWaitNote)))
   )

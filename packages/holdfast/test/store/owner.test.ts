@@ -12,6 +12,7 @@ const OWNER = {
   pid: 7,
   label: 'l',
   group: { pgid: 1, startTime: '2' },
+  election: true,
   localWaiters: 3,
 }
 const WRONG = [
@@ -24,6 +25,7 @@ const WRONG = [
   JSON.stringify({ ...OWNER, pid: '1; rm -rf /' }),
   JSON.stringify({ ...OWNER, label: { a: 1 } }),
   JSON.stringify({ ...OWNER, group: { pgid: 1 } }),
+  JSON.stringify({ ...OWNER, election: 'yes' }),
   JSON.stringify({ ...OWNER, localWaiters: '3' }),
 ]
 

@@ -141,7 +141,7 @@ function holderWords({
   remainingMs,
   ...rest
 }: HolderInfo): string[] {
-  const { stolen, stealReason } = rest
+  const { stolen, stealReason, ttlMs } = rest
   const reason = stealReason === undefined ? '' : JSON.stringify(stealReason)
   return [
     claimId,
@@ -152,5 +152,6 @@ function holderWords({
     remainingMs,
     Number(stolen),
     reason,
+    ttlMs,
   ].map(String)
 }

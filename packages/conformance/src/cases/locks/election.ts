@@ -85,6 +85,10 @@ election.test('each client can read who leads', async (context) => {
   const leader = await context.soon(two.election(context.name()).leader())
   assert.equal(leader?.claimId, lease.claimId)
   assert.equal(leader?.owner.label, 'the first')
+  assert.equal(leader?.owner.election, true)
+  await context.soon(one.mutex(context.name('mutex')).acquire())
+  const mutex = await context.soon(two.mutex(context.name('mutex')).inspect())
+  assert.equal(mutex?.holders[0]?.owner.election, undefined)
 })
 
 election.test('lead runs the work of one candidate after the other', async (context) => {

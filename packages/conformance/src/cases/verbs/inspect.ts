@@ -19,6 +19,7 @@ inspect.test(
         pid: 4711,
         label: 'ünïcödé 🔒 label',
         group: { pgid: 4712, startTime: '123456789' },
+        election: true,
         localWaiters: 2,
       },
     })
@@ -37,6 +38,19 @@ inspect.test(
     assert.ok(remainingMs > 0 && remainingMs <= claim.ttlMs, `remaining: ${remainingMs}`)
   },
   { needs: [semaphore] },
+)
+
+inspect.test(
+  'inspect shows the TTL of the grant, then that of the latest renewal',
+  async (context) => {
+    const claim = context.claim()
+    await context.take(claim)
+    const ttlMs = async () => (await context.inspect())?.holders[0]?.ttlMs
+    assert.equal(await ttlMs(), claim.ttlMs)
+    const shorter = { ...claim, ttlMs: claim.ttlMs / 2 }
+    assert.deepEqual(await context.store.renew([shorter]), [{ outcome: 'renewed' }])
+    assert.equal(await ttlMs(), shorter.ttlMs)
+  },
 )
 
 inspect.test(

@@ -41,7 +41,7 @@ does not answer is retried without a limit.`,
   async main(argv, takeSignal) {
     const settings = runSettings(argv, OPTIONS)
     if (settings === undefined) return printHelp(this.help)
-    return elect({ ...settings, outageMs: Infinity }, takeSignal)
+    return elect({ ...settings, outageMs: Infinity, sharing: { kind: 'election' } }, takeSignal)
   },
 }
 

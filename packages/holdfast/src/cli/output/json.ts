@@ -31,6 +31,7 @@ function holderJson(info: LockInfo, holder: HolderInfo, nowMs: number): object {
     heldMs: Math.round(holder.heldMs),
     expiresAt: isoTime(nowMs + holder.remainingMs),
     remainingMs: Math.round(holder.remainingMs),
+    ttlMs: holder.ttlMs === undefined ? null : Math.round(holder.ttlMs),
     stolen: holder.stolen,
     stealReason: holder.stealReason ?? null,
     waitsFor: (holder.owner.waitsFor ?? []).map(({ lock, sinceMs }) => ({
@@ -63,6 +64,7 @@ function ownerJson(owner: Owner): object {
     label: owner.label === undefined ? null : redact(owner.label),
     processGroup: owner.group?.pgid ?? null,
     localWaiters: owner.localWaiters ?? 0,
+    election: owner.election === true,
   }
 }
 

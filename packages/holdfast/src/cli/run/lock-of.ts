@@ -1,4 +1,4 @@
-/** Returns the lock of `holdfast run`: a mutex, a reader, or one of several permits. */
+/** Returns the lock of a run: a mutex, a reader, one of several permits, or a leadership. */
 import type { Lease, Locks } from '../../index.js'
 import type { Sharing } from './settings.js'
 
@@ -9,5 +9,12 @@ interface Acquirer {
 
 export function lockOf(locks: Locks, name: string, sharing: Sharing): Acquirer {
   if (sharing.kind === 'permits') return locks.semaphore(name, { permits: sharing.permits })
-  return sharing.kind === 'shared' ? locks.readWriteLock(name).read : locks.mutex(name)
+  if (sharing.kind === 'shared') return locks.readWriteLock(name).read
+  const mutex = locks.mutex(name)
+  if (sharing.kind === 'exclusive') return mutex
+  const election = locks.election(name)
+  return {
+    acquire: (options) => election.campaign(options),
+    tryAcquire: () => mutex.tryAcquire(),
+  }
 }

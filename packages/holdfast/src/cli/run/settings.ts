@@ -15,7 +15,8 @@ import { RUN_OPTIONS } from './options.js'
 import type { OnLost } from '../supervise/lease-watch.js'
 
 export type Sharing =
-  { readonly kind: 'exclusive' | 'shared' } | { readonly kind: 'permits'; readonly permits: number }
+  | { readonly kind: 'exclusive' | 'shared' | 'election' }
+  | { readonly kind: 'permits'; readonly permits: number }
 
 /** What a wait for a lock needs. */
 export interface LockSettings {

@@ -22,6 +22,8 @@ export interface ClaimTemplate {
   readonly capacity: number
   readonly weight: number
   readonly ttlMs: number
+  /** The claim is a candidate's. Default false. */
+  readonly isElection?: boolean
 }
 
 /** Enough of a claim for an event. */
@@ -47,6 +49,8 @@ export class Runtime {
   readonly clock: Clock
   readonly random: Random
   readonly owner: Owner
+  /** The owner of the claims of elections. */
+  readonly #candidate: Owner
   /** How many claims were made: the order of the calls. */
   claims = 0
   readonly waits: OpenWaits
@@ -78,6 +82,7 @@ export class Runtime {
       pid: process.pid,
       ...(label === undefined ? {} : { label }),
     }
+    this.#candidate = { ...this.owner, election: true }
     this.#claimRoot = this.owner.clientId
     const nowMs = clock.monotonicMs()
     this.#offsetMs = this.#measuredMs = clock.wallMs() - nowMs
@@ -121,6 +126,7 @@ export class Runtime {
     // The machine may run from a snapshot. Its twin counts on from the same number.
     if (clocksParted(offsetMs, this.#offsetMs, template.ttlMs)) this.#claimRoot = this.random.id()
     this.#offsetMs = offsetMs
+    const owner = template.isElection === true ? this.#candidate : this.owner
     return {
       lock: template.lock,
       // The root is random and the count never repeats. That is cheaper than randomness per claim.
@@ -130,7 +136,7 @@ export class Runtime {
       weight: template.weight,
       ttlMs: template.ttlMs,
       heartbeatMs: Math.min(this.#longestHeartbeatMs, template.ttlMs / 3),
-      owner: localWaiters === 0 ? this.owner : { ...this.owner, localWaiters },
+      owner: localWaiters === 0 ? owner : { ...owner, localWaiters },
     }
   }
 

@@ -261,6 +261,7 @@ function holderInfo(row: Answer): HolderInfo {
     token: typeof row['token'] === 'string' ? BigInt(row['token']) : undefined,
     heldMs: Number(row['heldMs']),
     remainingMs: Number(row['remainingMs']),
+    ...(row['ttlMs'] === undefined ? {} : { ttlMs: Number(row['ttlMs']) }),
     stolen: isTrue(row['stolen']),
     ...(stealReason === undefined ? {} : { stealReason }),
   }

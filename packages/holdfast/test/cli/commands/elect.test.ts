@@ -11,6 +11,11 @@ it('leads, hands over at its end, and passes the exit code on', async () => {
   const [, token = ''] = await first.prints(/leads (\d+)/)
   const second = box.holdfast(['elect', 'node', '--', 'sh', '-c', LEAD])
   await box.waiters('node', 1)
+  const { lock } = await box.json<{ lock: Record<'holders' | 'waiters', object[]> }>([
+    'inspect',
+    'node',
+  ])
+  expect([...lock.holders, ...lock.waiters]).toMatchObject([{ election: true }, { election: true }])
   expect(second.stdout).toBe('')
   first.types('7\n')
   expect(await first.code()).toBe(7)

@@ -166,6 +166,7 @@ function asHolder(listed: ListedEntry, wallMs: number): HolderInfo {
     token: data.tokens === undefined ? firstTokenOf(entry.number, data) : undefined,
     heldMs: Math.max(0, wallMs - (data.grantedMs ?? data.sinceMs)),
     remainingMs: leftMs(listed),
+    ttlMs: data.ttlMs,
     stolen: data.stolen === true,
     ...(data.stealReason === undefined ? {} : { stealReason: data.stealReason }),
   }

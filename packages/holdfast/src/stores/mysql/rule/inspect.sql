@@ -23,6 +23,7 @@ begin
       -- Only the process of the holder knows which of several tokens is in use.
       'token', if(tokens = 1, cast(token as char), null),
       'heldMs', (a_now - granted_us) / 1000, 'remainingMs', (expires_us - a_now) / 1000,
+      'ttlMs', ttl_ms,
       'stolen', stolen, 'stealReason', steal_reason
     ) from holdfast_holders where name = a_name order by seq;
   declare c_waiters cursor for

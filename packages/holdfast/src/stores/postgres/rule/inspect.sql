@@ -17,7 +17,7 @@ begin
           -- Only the process of the holder knows which of several tokens is in use.
           'token', case when h.tokens = 1 then h.token::text end,
           'heldMs', extract(epoch from a_now - h.granted) * 1000,
-          'remainingMs', extract(epoch from h.expires - a_now) * 1000,
+          'remainingMs', extract(epoch from h.expires - a_now) * 1000, 'ttlMs', h.ttl_ms,
           'stolen', h.stolen, 'stealReason', h.steal_reason
         ) order by h.seq)
         from holdfast.holders h where h.lock = l.name

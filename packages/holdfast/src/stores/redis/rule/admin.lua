@@ -16,8 +16,8 @@
 --   "steal"      {holders, "<free in>"}
 --   "describe"   for each key 0 where the lock is idle, else {kind, capacity, last token, holders,
 --                waiters}
--- A holder is {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}. The token is ""
--- if the grant has several. A waiter is {id, owner, weight, waited for}.
+-- A holder is {id, owner, weight, token, held for, remaining, 0|1 stolen, reason, TTL}. The token
+-- is "" if the grant has several. A waiter is {id, owner, weight, waited for}.
 --
 -- Publishes as apply-batch.lua does.
 
@@ -86,6 +86,7 @@ local function describe_holder(holder)
     number(holder[EXPIRES] - now),
     holder[STEAL_REASON] and 1 or 0,
     holder[STEAL_REASON] or '',
+    number(holder[TTL]),
   }
 end
 

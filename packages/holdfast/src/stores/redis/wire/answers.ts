@@ -156,7 +156,7 @@ export function readLock(lock: string, reply: unknown): LockInfo | undefined {
 }
 
 function readHolder(reply: unknown): HolderInfo {
-  const [claimId, owner, weight, token, heldMs, remainingMs, stolen, reason] = texts(reply)
+  const [claimId, owner, weight, token, heldMs, remainingMs, stolen, reason, ttlMs] = texts(reply)
   const stealReason = readReason(reason ?? '')
   return {
     claimId: claimId as string,
@@ -165,6 +165,7 @@ function readHolder(reply: unknown): HolderInfo {
     token: token === '' ? undefined : BigInt(token as string),
     heldMs: Number(heldMs),
     remainingMs: Number(remainingMs),
+    ttlMs: Number(ttlMs),
     stolen: stolen === '1',
     ...(stealReason === undefined ? {} : { stealReason }),
   }

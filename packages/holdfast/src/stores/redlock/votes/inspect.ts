@@ -86,6 +86,7 @@ function mergeHolder(votes: readonly HolderInfo[], quorum: number): HolderInfo {
         votes.map(({ remainingMs }) => remainingMs),
         quorum,
       ) ?? any.remainingMs,
+    ...(any.ttlMs === undefined ? {} : { ttlMs: any.ttlMs }),
     stolen: isStolen,
     ...(isStolen && stealReason !== undefined ? { stealReason } : {}),
   }
