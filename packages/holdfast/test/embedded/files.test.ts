@@ -38,6 +38,24 @@ test('the locks are spread over all files', async () => {
   expect(found.toSorted()).toEqual(['lock 1', ...tens])
 })
 
+test('an inspection reads one file in each turn of the event loop', async () => {
+  const store = closing(embeddedStore({ directory: makeDirectory() }))
+  const names = Array.from({ length: 40 }, (_, index) => `lock ${index}`)
+  for (const name of names) await take(store, makeClaim(name))
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  // No holder is of another process, which would be probed in further turns.
+  const locks = await store.inspect(names)
+  isOver = true
+  expect(locks.map(({ lock }) => lock).toSorted()).toEqual(names.toSorted())
+  expect(turns).toBeGreaterThanOrEqual(FILES - 1)
+})
+
 describe('a process that is stopped in a transaction', () => {
   test('blocks the locks of one file, and the error names it', async () => {
     const directory = makeDirectory()

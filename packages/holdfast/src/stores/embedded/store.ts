@@ -195,7 +195,8 @@ export class EmbeddedStore implements Store {
   }
 
   inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
-    return inspectInSteps(this.#files, this.#deadHolders, this.#socket.id, locks, waitersUpTo)
+    const look = { files: this.#files, ownId: this.#socket.id, waitersUpTo }
+    return inspectInSteps(look, this.#deadHolders, locks)
   }
 
   /** The engine, the versions and the journal: for `doctor`. */

@@ -82,27 +82,16 @@ export class LockFiles {
     return { names: found.names, cursor: isOver ? undefined : `${index + 1} ` }
   }
 
-  /**
-   * Describes locks in one step of the event loop: a caller passes few of them.
-   * @param ownId the id of the peer that asks, which is alive
-   * @param waitersUpTo see `Store.inspect`
-   */
-  async describe(
-    names: readonly string[],
-    ownId: string,
-    waitersUpTo?: readonly string[],
-  ): Promise<Described> {
-    const files = new Set(names.map((name) => this.of(name)))
-    const parts = await Promise.all(
-      Array.from(files, (file) => {
-        const namesOfFile = names.filter((name) => this.of(name) === file)
-        return describe(file, namesOfFile, ownId, waitersUpTo)
-      }),
-    )
-    return {
-      locks: parts.flatMap(({ locks }) => locks),
-      peers: parts.flatMap(({ peers }) => peers),
+  /** Groups locks by the files that keep them. */
+  byFile(names: readonly string[]): readonly LocksOfFile[] {
+    const groups = new Map<LockFile, string[]>()
+    for (const name of names) {
+      const file = this.of(name)
+      const group = groups.get(file)
+      if (group) group.push(name)
+      else groups.set(file, [name])
     }
+    return Array.from(groups, ([file, ofFile]) => ({ file, names: ofFile }))
   }
 
   close(): void {
@@ -146,13 +135,21 @@ export interface Described {
   readonly peers: readonly SocketAddress[]
 }
 
+/** Some locks of one file. */
+export interface LocksOfFile {
+  readonly file: LockFile
+  readonly names: readonly string[]
+}
+
 /**
- * Describes locks as they are now. Where a waiter is to be promoted because a lease has ended, a
- * transaction that writes promotes it first. So a holder that is shown has been granted the lock.
+ * Describes locks as they are now, in one step of the event loop: a caller passes few of them.
+ * Where a waiter is to be promoted because a lease has ended, a transaction that writes promotes it
+ * first. So a holder that is shown has been granted the lock.
+ * @param ownId the id of the peer that asks, which is alive
+ * @param waitersUpTo see `Store.inspect`
  */
-async function describe(
-  file: LockFile,
-  names: readonly string[],
+export async function describeLocks(
+  { file, names }: LocksOfFile,
   ownId: string,
   waitersUpTo?: readonly string[],
 ): Promise<Described> {

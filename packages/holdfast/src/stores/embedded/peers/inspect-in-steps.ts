@@ -1,33 +1,50 @@
 /** Inspections in steps, between which the event loop serves others. */
 import type { LockInfo } from '../../../store/contract.js'
-import type { LockFiles } from '../database/lock-files.js'
+import { describeLocks, type Described, type LockFiles } from '../database/lock-files.js'
 import type { DeadHolderCleanup } from './dead-holder-cleanup.js'
 
-/** How many locks one step reads: a few milliseconds. */
-const LOCKS_A_STEP = 50
+/** How many locks are read before their holders are probed. */
+const LOCKS_A_ROUND = 50
 
-/**
- * Describes locks without the claims of processes that died: no waiter may have noticed that.
- * @param ownId the id of the peer that asks
- * @param waitersUpTo see `Store.inspect`
- */
+interface Look {
+  readonly files: LockFiles
+  /** The id of the peer that asks. */
+  readonly ownId: string
+  /** See `Store.inspect`. */
+  readonly waitersUpTo: readonly string[] | undefined
+}
+
+/** Describes locks without the claims of processes that died: no waiter may have noticed that. */
 export async function inspectInSteps(
-  files: LockFiles,
+  look: Look,
   deadHolders: DeadHolderCleanup,
-  ownId: string,
   locks: readonly string[],
-  waitersUpTo: readonly string[] | undefined,
 ): Promise<LockInfo[]> {
   const found: LockInfo[] = []
-  for (let start = 0; start < locks.length; start += LOCKS_A_STEP) {
+  for (let start = 0; start < locks.length; start += LOCKS_A_ROUND) {
     if (start > 0) await nextTurn()
-    const some = locks.slice(start, start + LOCKS_A_STEP)
-    let described = await files.describe(some, ownId, waitersUpTo)
-    if (await deadHolders.endDead(described.peers))
-      described = await files.describe(some, ownId, waitersUpTo)
+    const some = locks.slice(start, start + LOCKS_A_ROUND)
+    let described = await describeInSteps(look, some)
+    if (await deadHolders.endDead(described.peers)) described = await describeInSteps(look, some)
     found.push(...described.locks)
   }
   return found
+}
+
+/** Reads one file in each step. The first look at a file opens it, which takes milliseconds. */
+async function describeInSteps(
+  { files, ownId, waitersUpTo }: Look,
+  locks: readonly string[],
+): Promise<Described> {
+  const parts: Described[] = []
+  for (const ofFile of files.byFile(locks)) {
+    if (parts.length > 0) await nextTurn()
+    parts.push(await describeLocks(ofFile, ownId, waitersUpTo))
+  }
+  return {
+    locks: parts.flatMap((part) => part.locks),
+    peers: parts.flatMap(({ peers }) => peers),
+  }
 }
 
 function nextTurn(): Promise<void> {
