@@ -22,7 +22,7 @@ export const NEWEST_RUNS = ['newest', 'newest-forks'].map((name, index) => {
   const stores = STORES.filter(({ service }) => service.newest?.[index] !== undefined)
   return {
     name,
-    servers: [...new Set(stores.map(({ service }) => service.newest[index]))],
+    servers: [...new Set(stores.map(({ service }) => service.newest[index].name))],
     tests: [...SHARED, ...stores.flatMap(testsOf)],
   }
 })

@@ -159,7 +159,7 @@ function testsOf(title, files, env) {
 function fetchNewest(/** @type {readonly string[]} */ ...servers) {
   return node(
     `fetching the newest ${servers.join(', ')}`,
-    'verification/servers/dist/fetch-newest.js',
+    'verification/stores/dist/fetch-newest.js',
     ...servers,
   )
 }

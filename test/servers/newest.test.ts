@@ -1,78 +1,32 @@
 /**
  * A server that `HOLDFAST_NEWEST` names runs in the version that was fetched, not in the system's.
  */
-import { startEtcd } from '@holdfast/servers/etcd'
-import { startMysql } from '@holdfast/servers/mysql'
-import { newestVersion, usesNewest, type NewestServer } from '@holdfast/servers/newest'
-import { startPostgres } from '@holdfast/servers/postgres'
-import { startRedis } from '@holdfast/servers/redis'
-import { ask, startZooKeeper } from '@holdfast/servers/zookeeper'
+import { newestVersion, usesNewest } from '@holdfast/servers/newest'
+import { STORES } from '@holdfast/stores'
+import { NEWEST_SERVERS } from '@holdfast/stores/newest'
 import { expect, test } from 'vitest'
 
-/** Asks a server of its own. */
-const VERSIONS: Record<NewestServer, () => Promise<string>> = {
-  async etcd() {
-    const cluster = await startEtcd()
-    const ask = async (): Promise<string> =>
-      (await fetch(`${cluster.endpoints[0] ?? ''}/version`)).text()
-    return askAndEnd(ask, () => cluster.stop())
-  },
-  redis: redisInfo,
-  valkey: redisInfo,
-  async postgres() {
-    const server = await startPostgres()
-    return askAndEnd(
-      () => server.psql('show server_version'),
-      () => server.remove(),
-    )
-  },
-  mysql: mysqlVersion,
-  mariadb: mysqlVersion,
-  async zookeeper() {
-    const ensemble = await startZooKeeper()
-    return askAndEnd(
-      () => ask(ensemble.ports[0] ?? 0, 'srvr'),
-      () => ensemble.stop(),
-    )
-  },
-}
-
-async function redisInfo(): Promise<string> {
-  const server = await startRedis()
-  return askAndEnd(
-    () => server.command('INFO', 'server'),
-    () => server.stop(),
-  )
-}
-
-async function mysqlVersion(): Promise<string> {
-  const server = await startMysql()
-  return askAndEnd(
-    () => server.sql('select version()'),
-    () => server.remove(),
-  )
-}
-
-async function askAndEnd(
-  question: () => string | Promise<string>,
-  end: () => Promise<void>,
-): Promise<string> {
-  try {
-    return await question()
-  } finally {
-    await end()
-  }
-}
-
-for (const [name, version] of Object.entries(VERSIONS) as [NewestServer, () => Promise<string>][]) {
-  test.skipIf(!usesNewest(name))(
-    `the newest ${name} reports the version that was fetched`,
+for (const server of NEWEST_SERVERS) {
+  test.skipIf(!usesNewest(server))(
+    `the newest ${server.name} reports the version that was fetched`,
     async () => {
       // Debian puts an epoch before it, and its own revision after it.
-      const fetched = /^(?:\d+:)?(\d+(?:\.\d+)+)/.exec(newestVersion(name))?.[1]
-      console.log(`${name} ${fetched}`)
+      const fetched = /^(?:\d+:)?(\d+(?:\.\d+)+)/.exec(newestVersion(server))?.[1]
+      console.log(`${server.name} ${fetched}`)
       expect(fetched).toBeDefined()
-      expect(await version()).toContain(fetched)
+      // The first store of a server has it to itself.
+      const store = STORES.find(({ service }) => service.newest?.includes(server))
+      const running = await store?.service.start()
+      try {
+        expect(await running?.version?.()).toContain(fetched)
+      } finally {
+        await running?.remove()
+      }
     },
   )
 }
+
+test('servers have names of their own', () => {
+  const names = NEWEST_SERVERS.map(({ name }) => name)
+  expect(names).toEqual([...new Set(names)])
+})

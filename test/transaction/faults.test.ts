@@ -17,7 +17,7 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMysql } from '@holdfast/servers/mysql'
+import { NEWEST_MYSQL, startMysql } from '@holdfast/servers/mysql'
 import { usesNewest } from '@holdfast/servers/newest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
@@ -37,7 +37,7 @@ const postgres = await startPostgres()
 // A process that is stopped in the middle of a transaction does nothing there, and the server is to
 // notice.
 const mysql = await startMysql({
-  flags: [usesNewest('mysql') ? '--wait-timeout=2' : '--idle-transaction-timeout=2'],
+  flags: [usesNewest(NEWEST_MYSQL) ? '--wait-timeout=2' : '--idle-transaction-timeout=2'],
 })
 const table = 'create table writes (n int); create table rivals (id int primary key, n int);'
 const rows = 'insert into rivals values (1, 0), (2, 0);'

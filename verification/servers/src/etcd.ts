@@ -1,10 +1,16 @@
 /** Private etcd servers: one member, or three that form a cluster. */
 import { mountDisk, resumeIn } from './disk.js'
 import type { Home } from './network.js'
-import { newestPath, usesNewest } from './newest.js'
+import { newestPath, usesNewest, type NewestServer } from './newest.js'
 import { makeFolder, makeFolderOf, removeFolder } from './folders.js'
 import { freePorts } from './ports.js'
 import { Service } from './service.js'
+
+export const NEWEST_ETCD: NewestServer = {
+  name: 'etcd',
+  packages: ['etcd-server'],
+  versionOf: /^etcd-server_/,
+}
 
 export interface EtcdOptions {
   /** How many members. Default 1. */
@@ -75,12 +81,12 @@ export class EtcdCluster {
 /** Starts etcd on free ports. Stop it with `stop`. */
 export async function startEtcd({
   members = 1,
-  newest = usesNewest('etcd'),
+  newest = usesNewest(NEWEST_ETCD),
   disks = false,
   args = [],
   homes = [],
 }: EtcdOptions = {}): Promise<EtcdCluster> {
-  const command = newest ? newestPath('etcd', 'usr/bin/etcd') : 'etcd'
+  const command = newest ? newestPath(NEWEST_ETCD, 'usr/bin/etcd') : 'etcd'
   const folder = makeFolder('etcd')
   const ports = await freePorts(members * 2)
   const all = Array.from({ length: members }, (_, index): Ports => {

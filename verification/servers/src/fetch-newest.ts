@@ -1,7 +1,4 @@
-/**
- * `npm run servers:newest -- [SERVER …]`: fetches the newest servers with apt, and says which
- * versions it found.
- */
+/** Fetches the newest servers with apt, and prints which versions it found. */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -17,14 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import {
-  NEWEST_SERVERS,
-  newestFolder,
-  newestVersion,
-  VERSION_FILE,
-  type NewestServer,
-} from './newest.js'
+import { newestFolder, newestVersion, VERSION_FILE, type NewestServer } from './newest.js'
 
 const SUITE = 'sid'
 const APT = '/etc/apt'
@@ -52,7 +42,7 @@ export function fetchNewest(servers: readonly NewestServer[]): void {
     apt([...options, 'update'])
     for (const server of servers) {
       fetchOne(server, work, options)
-      console.log(`${server} ${newestVersion(server)}`)
+      console.log(`${server.name} ${newestVersion(server)}`)
     }
   } finally {
     rmSync(work, { recursive: true, force: true })
@@ -92,13 +82,13 @@ function mirror(): string {
 }
 
 function fetchOne(server: NewestServer, work: string, options: readonly string[]): void {
-  const { packages, versionOf } = NEWEST_SERVERS[server]
+  const { name: title, packages, versionOf } = server
   const archives = join(work, 'cache/archives')
   // One after the other: some packages refuse each other as neighbours, which does not matter here.
   for (const name of packages) {
     apt([...options, '-y', '--no-install-recommends', '--download-only', 'install', name])
   }
-  const root = join(work, server)
+  const root = join(work, title)
   mkdirSync(root)
   const debs = readdirSync(archives).filter((name) => name.endsWith('.deb'))
   for (const deb of debs) {
@@ -107,18 +97,18 @@ function fetchOne(server: NewestServer, work: string, options: readonly string[]
   }
   const versions = filesIn(join(root, POSTGRES)).map((folder) => join(folder, 'bin'))
   for (const folder of [...PROGRAM_FOLDERS.map((one) => join(root, one)), ...versions]) {
-    wrapAll(root, folder, server)
+    wrapAll(root, folder, title)
   }
   const version = debs.find((name) => versionOf.test(name))?.split('_')[1]
-  if (version === undefined) throw new Error(`No package of ${server} was found.`)
+  if (version === undefined) throw new Error(`No package of ${title} was found.`)
   writeFileSync(join(root, VERSION_FILE), `${decodeURIComponent(version)}\n`)
-  const place = join(newestFolder(), server)
+  const place = join(newestFolder(), title)
   rmSync(place, { recursive: true, force: true })
   renameSync(root, place)
 }
 
 /** Programs start with their own loader and libraries, and find their files from where they are. */
-function wrapAll(root: string, folder: string, server: NewestServer): void {
+function wrapAll(root: string, folder: string, server: string): void {
   const [libraries, loader] = LOADERS[process.arch] ?? []
   if (libraries === undefined) throw new Error(`The processor ${process.arch} is not known here.`)
   const place = join(newestFolder(), server)
@@ -149,20 +139,4 @@ function needsLoader(program: string): boolean {
 
 function apt(args: readonly string[]): void {
   execFileSync('apt-get', args, { stdio: ['ignore', 'pipe', 'inherit'] })
-}
-
-function isServer(name: string): name is NewestServer {
-  return Object.hasOwn(NEWEST_SERVERS, name)
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const names = process.argv.slice(2)
-  const unknown = names.filter((name) => !isServer(name))
-  if (unknown.length > 0) {
-    console.error(
-      `There is no ${unknown.join(', ')}. Choose among: ${Object.keys(NEWEST_SERVERS).join(', ')}.`,
-    )
-    process.exit(64)
-  }
-  fetchNewest((names.length > 0 ? names : Object.keys(NEWEST_SERVERS)).filter(isServer))
 }

@@ -7,12 +7,24 @@ import { execFile, execFileSync } from 'node:child_process'
 import { chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { newestPath, usesNewest } from './newest.js'
+import { newestPath, usesNewest, type NewestServer } from './newest.js'
 import { userFor } from './postgres.js'
 import { makeFolder, removeFolder } from './folders.js'
 import { freePorts, listens } from './ports.js'
 import { Service } from './service.js'
 import { makeOrCopy } from './templates.js'
+
+export const NEWEST_MYSQL: NewestServer = {
+  name: 'mysql',
+  packages: ['mysql-server-core', 'mysql-client-core'],
+  versionOf: /^mysql-server-core/,
+}
+
+export const NEWEST_MARIADB: NewestServer = {
+  name: 'mariadb',
+  packages: ['mariadb-server-core', 'mariadb-client-core'],
+  versionOf: /^mariadb-server-core_/,
+}
 
 /** The database that tests use. */
 const DATABASE = 'app'
@@ -58,7 +70,7 @@ interface MysqlOptions {
  * line of the server.
  */
 export async function startMysql(options: MysqlOptions = {}): Promise<MysqlServer> {
-  const product = usesNewest('mysql') ? newestMysql() : mariadb()
+  const product = usesNewest(NEWEST_MYSQL) ? newestMysql() : mariadb()
   const folder = makeFolder('mysql')
   const user = userFor('mysql')
   if (user) chownSync(folder, user.uid, user.gid)
@@ -149,10 +161,10 @@ function clientArgs(socket: string, database: string): string[] {
  * folder.
  */
 function mariadb(): Product {
-  const newest = usesNewest('mariadb')
-  const base = newest ? [`--basedir=${newestPath('mariadb', 'usr')}`] : []
+  const newest = usesNewest(NEWEST_MARIADB)
+  const base = newest ? [`--basedir=${newestPath(NEWEST_MARIADB, 'usr')}`] : []
   const program = (path: string, name: string): string =>
-    newest ? newestPath('mariadb', path) : name
+    newest ? newestPath(NEWEST_MARIADB, path) : name
   const install = program('usr/bin/mariadb-install-db', 'mariadb-install-db')
   return {
     name: 'MariaDB',
@@ -166,10 +178,10 @@ function mariadb(): Product {
 
 /** The newest MySQL. Its packages have paths of the system built in, so that each is named. */
 function newestMysql(): Product {
-  const server = newestPath('mysql', 'usr/sbin/mysqld')
+  const server = newestPath(NEWEST_MYSQL, 'usr/sbin/mysqld')
   const flags = [
-    `--basedir=${newestPath('mysql', 'usr')}`,
-    `--lc-messages-dir=${newestPath('mysql', 'usr/share/mysql')}`,
+    `--basedir=${newestPath(NEWEST_MYSQL, 'usr')}`,
+    `--lc-messages-dir=${newestPath(NEWEST_MYSQL, 'usr/share/mysql')}`,
     '--secure-file-priv=NULL',
     // Many short-lived servers need not have a hundred megabytes each.
     '--innodb-redo-log-capacity=8M',
@@ -177,7 +189,7 @@ function newestMysql(): Product {
   return {
     name: 'MySQL',
     server,
-    client: newestPath('mysql', 'usr/bin/mysql'),
+    client: newestPath(NEWEST_MYSQL, 'usr/bin/mysql'),
     flags: [...flags, '--mysqlx=OFF'],
     notDurable: ['--innodb-flush-log-at-trx-commit=0', '--sync-binlog=0'],
     install: [server, '--initialize-insecure', ...flags],

@@ -9,21 +9,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** Debian's package of each server, and how the package is called whose version is the server's. */
-export const NEWEST_SERVERS = {
-  etcd: { packages: ['etcd-server'], versionOf: /^etcd-server_/ },
-  redis: { packages: ['redis-server'], versionOf: /^redis-server_/ },
-  valkey: { packages: ['valkey-server'], versionOf: /^valkey-server_/ },
-  postgres: { packages: ['postgresql'], versionOf: /^postgresql-\d+_/ },
-  mysql: { packages: ['mysql-server-core', 'mysql-client-core'], versionOf: /^mysql-server-core/ },
-  mariadb: {
-    packages: ['mariadb-server-core', 'mariadb-client-core'],
-    versionOf: /^mariadb-server-core_/,
-  },
-  zookeeper: { packages: ['zookeeper'], versionOf: /^zookeeper_/ },
-} as const satisfies Record<string, { packages: readonly string[]; versionOf: RegExp }>
-
-export type NewestServer = keyof typeof NEWEST_SERVERS
+/** A server of Debian's that is fetched. A module of this package describes each that it starts. */
+export interface NewestServer {
+  readonly name: string
+  readonly packages: readonly string[]
+  /** What the package is called whose version is the server's. */
+  readonly versionOf: RegExp
+}
 
 /** Says in each folder which version was found. */
 export const VERSION_FILE = 'holdfast-version'
@@ -39,13 +31,13 @@ export function newestFolder(): string {
  * Whether tests run on the newest one: the environment variable `HOLDFAST_NEWEST` lists names with
  * commas.
  */
-export function usesNewest(server: NewestServer): boolean {
-  return (process.env['HOLDFAST_NEWEST'] ?? '').split(',').includes(server)
+export function usesNewest({ name }: NewestServer): boolean {
+  return (process.env['HOLDFAST_NEWEST'] ?? '').split(',').includes(name)
 }
 
 /** Whether it was fetched. */
-export function hasNewest(server: NewestServer): boolean {
-  return existsSync(join(newestFolder(), server, VERSION_FILE))
+export function hasNewest({ name }: NewestServer): boolean {
+  return existsSync(join(newestFolder(), name, VERSION_FILE))
 }
 
 /** The version that was fetched. */
@@ -58,8 +50,9 @@ export function newestVersion(server: NewestServer): string {
  * @throws Error saying how to fetch it.
  */
 export function newestPath(server: NewestServer, path: string): string {
+  const { name } = server
   if (!hasNewest(server)) {
-    throw new Error(`The newest ${server} was not fetched: npm run servers:newest -- ${server}`)
+    throw new Error(`The newest ${name} was not fetched: npm run servers:newest -- ${name}`)
   }
-  return join(newestFolder(), server, path)
+  return join(newestFolder(), name, path)
 }

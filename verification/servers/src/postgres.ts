@@ -6,11 +6,17 @@ import { execFile, execFileSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { newestPath, usesNewest } from './newest.js'
+import { newestPath, usesNewest, type NewestServer } from './newest.js'
 import { makeFolder, removeFolder } from './folders.js'
 import { freePorts, listens } from './ports.js'
 import { Service } from './service.js'
 import { makeOrCopy } from './templates.js'
+
+export const NEWEST_POSTGRES: NewestServer = {
+  name: 'postgres',
+  packages: ['postgresql'],
+  versionOf: /^postgresql-\d+_/,
+}
 
 /** The one user, if a test makes it, who has to give a password. */
 export const GUARDED = 'guarded'
@@ -129,7 +135,7 @@ function flags(settings: Readonly<Record<string, string>>): string[] {
 }
 
 function binaries(): string {
-  const folder = usesNewest('postgres') ? newestPath('postgres', VERSIONS) : VERSIONS
+  const folder = usesNewest(NEWEST_POSTGRES) ? newestPath(NEWEST_POSTGRES, VERSIONS) : VERSIONS
   const versions = existsSync(folder) ? readdirSync(folder) : []
   const latest = versions.toSorted((one, other) => Number(other) - Number(one))[0]
   if (latest === undefined)

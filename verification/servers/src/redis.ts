@@ -2,10 +2,22 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { newestPath, usesNewest } from './newest.js'
+import { newestPath, usesNewest, type NewestServer } from './newest.js'
 import { makeFolder, removeFolder } from './folders.js'
 import { freePorts } from './ports.js'
 import { Service } from './service.js'
+
+export const NEWEST_REDIS: NewestServer = {
+  name: 'redis',
+  packages: ['redis-server'],
+  versionOf: /^redis-server_/,
+}
+
+export const NEWEST_VALKEY: NewestServer = {
+  name: 'valkey',
+  packages: ['valkey-server'],
+  versionOf: /^valkey-server_/,
+}
 
 export interface RedisServerOptions {
   readonly password?: string
@@ -116,8 +128,10 @@ export class RedisServer {
 
 /** The system's Redis, or the newest Redis or Valkey. */
 export function redisProgram(): string {
-  if (usesNewest('valkey')) return newestPath('valkey', 'usr/bin/valkey-server')
-  return usesNewest('redis') ? newestPath('redis', 'usr/bin/redis-server') : 'redis-server'
+  if (usesNewest(NEWEST_VALKEY)) return newestPath(NEWEST_VALKEY, 'usr/bin/valkey-server')
+  return usesNewest(NEWEST_REDIS)
+    ? newestPath(NEWEST_REDIS, 'usr/bin/redis-server')
+    : 'redis-server'
 }
 
 /** Starts a server on a free port. */

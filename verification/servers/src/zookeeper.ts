@@ -3,11 +3,17 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Home } from './network.js'
-import { newestPath, usesNewest } from './newest.js'
+import { newestPath, usesNewest, type NewestServer } from './newest.js'
 import { makeFolder, makeFolderOf, removeFolder } from './folders.js'
 import { freePorts } from './ports.js'
 import { Service } from './service.js'
 import { makeOnce } from './templates.js'
+
+export const NEWEST_ZOOKEEPER: NewestServer = {
+  name: 'zookeeper',
+  packages: ['zookeeper'],
+  versionOf: /^zookeeper_/,
+}
 
 /** The servers' `tickTime`, in milliseconds. */
 export const TICK_MS = 500
@@ -196,8 +202,8 @@ const LIBRARIES = ['zookeeper-jute', 'slf4j-api', 'metrics-core', 'snappy-java',
 
 /** Of the system's ZooKeeper, or of the newest one. */
 function classPath(): string {
-  if (!usesNewest('zookeeper')) return `${JARS}/zookeeper.jar`
-  return LIBRARIES.map((name) => newestPath('zookeeper', `${JARS}/${name}.jar`)).join(':')
+  if (!usesNewest(NEWEST_ZOOKEEPER)) return `${JARS}/zookeeper.jar`
+  return LIBRARIES.map((name) => newestPath(NEWEST_ZOOKEEPER, `${JARS}/${name}.jar`)).join(':')
 }
 
 /** Sends one of ZooKeeper's four-letter words, and reads the answer. */

@@ -107,6 +107,8 @@ export interface RunningService {
   readonly restart?: () => Promise<unknown>
   /** Members that choose a leader. */
   readonly cluster?: Cluster
+  /** Asks the server for its version. One store of each newest server has it. */
+  readonly version?: () => Promise<string>
 }
 
 export interface Cluster {

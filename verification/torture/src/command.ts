@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
+import { NEWEST_ETCD } from '@holdfast/servers/etcd'
 import { hasNewest } from '@holdfast/servers/newest'
 import { mendedFaults } from './command-line/shape.js'
 import {
@@ -295,5 +296,5 @@ function hasNetwork(): boolean {
 }
 
 function hasDisks(): boolean {
-  return (disks ??= hasNewest('etcd') && canStallDisks())
+  return (disks ??= hasNewest(NEWEST_ETCD) && canStallDisks())
 }

@@ -1,6 +1,6 @@
 /** Three members of etcd. */
 import { stallDisk } from '@holdfast/servers/disk'
-import { startEtcd } from '@holdfast/servers/etcd'
+import { NEWEST_ETCD, startEtcd } from '@holdfast/servers/etcd'
 import { HOMES } from '@holdfast/servers/network'
 import { leaderOf, membersTarget } from '../consensus/members.js'
 import { CONSENSUS } from '../consensus/promises.js'
@@ -33,13 +33,14 @@ export const store: StoreDescriptor = {
   service: {
     libraries: { daily: [] },
     needs: [['etcd', 'etcd-server']],
-    newest: ['etcd'],
+    newest: [NEWEST_ETCD],
     async start({ members = 1 } = {}) {
       const cluster = await startEtcd({ members })
       return {
         ...ofMembers(cluster.endpoints, cluster.members, () => cluster.stop()),
         restart: () => restartFirst(cluster.members),
         cluster,
+        version: async () => (await fetch(`${cluster.endpoints[0] ?? ''}/version`)).text(),
       }
     },
     async open(endpoints, { load }) {
@@ -68,7 +69,7 @@ export const store: StoreDescriptor = {
       'clock-back': NO_CLOCK,
     }),
     mended: {
-      server: 'etcd',
+      server: NEWEST_ETCD,
       faults: ['stall', 'quorum-loss'],
       because: 'before 3.4.31 and 3.5.13 it may grant twice by itself',
     },

@@ -1,5 +1,5 @@
 /** One MariaDB, or the newest MySQL. */
-import { startMysql, type MysqlServer } from '@holdfast/servers/mysql'
+import { NEWEST_MARIADB, NEWEST_MYSQL, startMysql, type MysqlServer } from '@holdfast/servers/mysql'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { needsClock, ServerClock } from '../faults/clock.js'
@@ -18,7 +18,7 @@ export const store: StoreDescriptor = {
   service: {
     libraries: { daily: ['mysql2'] },
     needs: [['mariadbd', 'mariadb-server']],
-    newest: ['mysql', 'mariadb'],
+    newest: [NEWEST_MYSQL, NEWEST_MARIADB],
     async start({ empty = false, crowded = false } = {}) {
       const flags = crowded ? ['--max-connections=300'] : []
       const server = await startMysql({ durable: true, flags })
@@ -26,6 +26,7 @@ export const store: StoreDescriptor = {
       if (!empty) server.sql(mysqlSchema())
       return {
         ...ofMembers([server.url], [server.service], () => server.remove()),
+        version: async () => server.sql('select version()'),
         async cut() {
           const ids = await server.ask(
             `select id from information_schema.processlist where db = 'app' and id <> connection_id()`,

@@ -1,5 +1,5 @@
 /** One PostgreSQL. */
-import { startPostgres, type PostgresServer } from '@holdfast/servers/postgres'
+import { NEWEST_POSTGRES, startPostgres, type PostgresServer } from '@holdfast/servers/postgres'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import {
@@ -25,7 +25,7 @@ export const store: StoreDescriptor = {
   service: {
     libraries: { daily: ['pg'], others: ['postgres'] },
     needs: [['/usr/lib/postgresql/*/bin/postgres', 'postgresql']],
-    newest: ['postgres'],
+    newest: [NEWEST_POSTGRES],
     async start({ empty = false, crowded = false } = {}) {
       const settings = { max_connections: '300' }
       const server = await startPostgres(crowded ? { settings } : {})
@@ -33,6 +33,7 @@ export const store: StoreDescriptor = {
       if (!empty) server.psql(postgresSchema())
       return {
         ...ofMembers([server.url], [server.service], () => server.remove()),
+        version: async () => server.psql('show server_version'),
         cut: () =>
           server.ask(
             'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',

@@ -4,7 +4,7 @@ import type { NodeRedisCluster } from 'holdfast/redis'
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import type { Cell } from '../faults/cells.js'
 import { everywhere } from '../faults/promises.js'
-import { libraryInTurn, REDIS_NEEDS, type Library } from '../redis/clients.js'
+import { libraryInTurn, REDIS_NEEDS, REDIS_NEWEST, type Library } from '../redis/clients.js'
 import { ASYNCHRONOUS, REPLICATED } from '../redis/promises.js'
 import { clusterTarget, mapped } from '../redis/replicated.js'
 import { openClientOf } from '../redis/service.js'
@@ -22,7 +22,7 @@ export const store: StoreDescriptor = {
   service: {
     libraries: { daily: ['redis6'], others: ['ioredis6', 'ioredis5'] },
     needs: REDIS_NEEDS,
-    newest: ['redis', 'valkey'],
+    newest: REDIS_NEWEST,
     async start() {
       const cluster = await startCluster({ appendOnly: true })
       return {

@@ -2,7 +2,7 @@
 import { SENTINEL_NAME, startSentinels } from '@holdfast/servers/redis-sentinel'
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { everywhere } from '../faults/promises.js'
-import { libraryInTurn, REDIS_NEEDS } from '../redis/clients.js'
+import { libraryInTurn, REDIS_NEEDS, REDIS_NEWEST } from '../redis/clients.js'
 import { REPLICATED } from '../redis/promises.js'
 import { mapped, sentinelTarget } from '../redis/replicated.js'
 import { openRedis } from '../redis/service.js'
@@ -18,7 +18,7 @@ export const store: StoreDescriptor = {
   service: {
     libraries: { daily: ['ioredis6'], others: ['redis6', 'ioredis5'] },
     needs: REDIS_NEEDS,
-    newest: ['redis', 'valkey'],
+    newest: REDIS_NEWEST,
     async start() {
       const group = await startSentinels({ appendOnly: true })
       return {

@@ -2,7 +2,7 @@
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { everywhere } from '../faults/promises.js'
 import { hostsOf, portOf } from '../connection.js'
-import { libraryInTurn, REDIS_NEEDS, redisUrl } from '../redis/clients.js'
+import { libraryInTurn, REDIS_NEEDS, REDIS_NEWEST, redisUrl } from '../redis/clients.js'
 import { REDIS } from '../redis/promises.js'
 import { serversApart } from '../redis/servers-apart.js'
 import { openRedis, serviceOf, startServers } from '../redis/service.js'
@@ -15,11 +15,12 @@ export const store: StoreDescriptor = {
   service: {
     libraries: { daily: ['ioredis6', 'redis6'], others: ['ioredis5'] },
     needs: REDIS_NEEDS,
-    newest: ['redis', 'valkey'],
+    newest: REDIS_NEWEST,
     async start() {
       const servers = await startServers(1)
       return {
         ...serviceOf(servers),
+        version: async () => servers[0]?.command('INFO', 'server') ?? '',
         async cut() {
           for (const type of ['normal', 'pubsub'])
             await servers[0]?.command('CLIENT', 'KILL', 'TYPE', type)

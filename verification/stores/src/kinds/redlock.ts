@@ -2,7 +2,13 @@
 import { USUAL, type StoreDescriptor } from '../descriptor.js'
 import { absent, everywhere, without } from '../faults/promises.js'
 import { hostsOf, portOf } from '../connection.js'
-import { libraryInTurn, REDIS_NEEDS, redisUrl, type Library } from '../redis/clients.js'
+import {
+  libraryInTurn,
+  REDIS_NEEDS,
+  REDIS_NEWEST,
+  redisUrl,
+  type Library,
+} from '../redis/clients.js'
 import { REDIS } from '../redis/promises.js'
 import { serversApart } from '../redis/servers-apart.js'
 import { openClientOf, serviceOf, startServers } from '../redis/service.js'
@@ -28,7 +34,7 @@ export const store: StoreDescriptor = {
   service: {
     libraries: { daily: [MIXED], others: ['ioredis6', 'redis6'] },
     needs: REDIS_NEEDS,
-    newest: ['redis', 'valkey'],
+    newest: REDIS_NEWEST,
     start: async ({ members = FEWEST_SERVERS } = {}) => serviceOf(await startServers(members)),
     async open(urls, { library, load, crowded }) {
       const { redlockStore } = await load<typeof import('holdfast/redlock')>('redlock')

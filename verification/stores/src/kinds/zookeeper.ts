@@ -1,6 +1,6 @@
 /** Three servers of ZooKeeper. */
 import { HOMES } from '@holdfast/servers/network'
-import { startZooKeeper, TICK_MS } from '@holdfast/servers/zookeeper'
+import { ask, NEWEST_ZOOKEEPER, startZooKeeper, TICK_MS } from '@holdfast/servers/zookeeper'
 import { membersTarget } from '../consensus/members.js'
 import { CONSENSUS } from '../consensus/promises.js'
 import { USUAL, type OpenOptions, type OpenStore, type StoreDescriptor } from '../descriptor.js'
@@ -27,13 +27,14 @@ export const store: StoreDescriptor = {
       ['java', 'default-jre-headless'],
       ['/usr/share/java/zookeeper.jar', 'zookeeper'],
     ],
-    newest: ['zookeeper'],
+    newest: [NEWEST_ZOOKEEPER],
     async start({ members: servers = 1 } = {}) {
       const ensemble = await startZooKeeper({ servers })
       return {
         ...ofMembers(ensemble.connect.split(','), ensemble.members, () => ensemble.stop()),
         restart: () => restartFirst(ensemble.members),
         cluster: ensemble,
+        version: () => ask(ensemble.ports[0] ?? 0, 'srvr'),
       }
     },
     open: openZooKeeper,

@@ -47,6 +47,6 @@ export function leftOutOf(store: string): string | undefined {
   if (!mended || shapeOf(store).newest) return undefined
   return (
     `The faults ${mended.faults.join(' and ')} are left out on ${store}: ${mended.because}. ` +
-    `For a newer one: npm run servers:newest -- ${mended.server}`
+    `For a newer one: npm run servers:newest -- ${mended.server.name}`
   )
 }

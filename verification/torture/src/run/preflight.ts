@@ -1,6 +1,7 @@
 /** Says what is missing before anything is started. */
 import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
+import { NEWEST_ETCD } from '@holdfast/servers/etcd'
 import { hasNewest } from '@holdfast/servers/newest'
 import { storeOf } from '@holdfast/stores'
 import { FAULTS, type AnyFaultKind } from '@holdfast/stores/faults/catalogue'
@@ -51,7 +52,7 @@ function checkFault(kind: AnyFaultKind): void {
         'or leave it out of --faults.',
     )
   }
-  if (needs === 'disks' && !hasNewest('etcd')) {
+  if (needs === 'disks' && !hasNewest(NEWEST_ETCD)) {
     throw new MissingError(
       `The fault ${kind} needs the newest etcd, since etcd before 3.4.31 ends live sessions after it: ` +
         'npm run servers:newest -- etcd; or leave it out of --faults.',
