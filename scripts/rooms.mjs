@@ -4,24 +4,22 @@
  *
  * - The root of a store has only files and rooms of the list.
  * - A room of one file is a file, and a folder has at most a dozen files of TypeScript.
- * - A store imports no other store but the one that it is built on.
+ * - A store imports no other store but the one that it is built on. That is a folder which the
+ *   package does not export, or the exported store that BELOW names.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
 const STORES = 'packages/holdfast/src/stores'
 const PAGE = 'docs/internals/architecture.md'
-/** The store on which another one is built. */
-const BELOW = {
-  redlock: 'redis',
-  postgres: 'sql',
-  mysql: 'sql',
-  etcd: 'coordination',
-  zookeeper: 'coordination',
-}
+const PACKAGE = 'packages/holdfast/package.json'
+/** The exported store on which another one is built. */
+const BELOW = { redlock: 'redis' }
 const MOST_FILES = 12
 
 const storeNames = readdirSync(STORES)
+const { exports: entries } = JSON.parse(readFileSync(PACKAGE, 'utf8'))
+const shared = new Set(storeNames.filter((store) => !Object.hasOwn(entries, `./${store}`)))
 const list = /## Rooms of a store\n.*?```\n(.*?)```/s.exec(readFileSync(PAGE, 'utf8'))?.[1] ?? ''
 const listed = [...list.matchAll(/^([\w-]+)(\.ts|\/)/gm)].map(([, name, kind]) => ({ name, kind }))
 const order = listed.map(({ name }) => name)
@@ -41,8 +39,26 @@ function checkStore(store) {
   return [
     ...checkRooms(root, files),
     ...checkFolders(files),
+    ...checkBelow(files.filter(isSource), store),
     ...files.filter(isSource).flatMap((file) => checkArrows(file, store)),
   ]
+}
+
+/**
+ * @param {readonly string[]} files
+ * @param {string} store
+ */
+function checkBelow(files, store) {
+  const others = files.flatMap((file) =>
+    targetsOf(file).flatMap((target) => {
+      const other = storeOf(target)
+      return other === undefined || other === store ? [] : [{ file, other }]
+    }),
+  )
+  const below = BELOW[store] ?? others.find(({ other }) => shared.has(other))?.other
+  return others
+    .filter(({ other }) => other !== below || shared.has(store))
+    .map(({ file, other }) => `${file}: ${store} does not stand on ${other}`)
 }
 
 /**
@@ -81,10 +97,7 @@ function checkArrows(file, store) {
   const root = join(STORES, store)
   const room = roomOf(file, root)
   return targetsOf(file).flatMap((target) => {
-    if (!target.startsWith(`${STORES}/`)) return []
-    const other = relative(STORES, target).split('/')[0]
-    if (other !== store)
-      return other === BELOW[store] ? [] : [`${file}: ${store} does not stand on ${other}`]
+    if (storeOf(target) !== store) return []
     const below = roomOf(target, root)
     if (order.indexOf(below) >= order.indexOf(room)) return []
     return [`${file}: ${room} imports ${below}, which stands above it`]
@@ -97,6 +110,11 @@ function targetsOf(file) {
     /(?:from|import|require)\s*\(?'(\.[^']+)'/g,
   )
   return [...specifiers].map(([, specifier]) => join(dirname(file), specifier))
+}
+
+/** Returns the store of a file, or undefined where it is in none. */
+function storeOf(file) {
+  return file.startsWith(`${STORES}/`) ? relative(STORES, file).split('/')[0] : undefined
 }
 
 /** Returns the room of a file: the first name of its path in the store. */
