@@ -18,10 +18,12 @@ import {
   type LockSettings,
   type LocksOptions,
 } from '../options/lock-options.js'
+import { checkNoHelper, helperSettings } from '../options/helper-options.js'
 import { OpenReleases } from './release/unawaited-releases.js'
 import { ReleasePauses } from './release/release-pauses.js'
 import { OUTAGE_LIMIT_MS } from './wait/outage.js'
 import { QueueRegistry } from './local-queue/queue-registry.js'
+import type * as helperThread from './renew/helper/helper-thread.js'
 import { RenewalScheduler } from './renew/renewal-scheduler.js'
 import { Runtime } from './runtime/runtime.js'
 import { announceSelfWaits } from './wait/self-waits.js'
@@ -80,6 +82,12 @@ export class Client implements Services {
     const { fair, pollRangeMs } = store.traits
     this.pauses = fair ? undefined : new ReleasePauses(clock, random, pollRangeMs[0])
     this.renewals = new RenewalScheduler(this.runtime, this.withdrawals)
+    if (options.renewFrom === undefined) checkNoHelper(options)
+    else {
+      const { startHelper } = require('./renew/helper/helper-thread.js') as typeof helperThread
+      const settings = helperSettings(store, options)
+      this.renewals.helper = startHelper(this.runtime, this.renewals, settings)
+    }
     this.cohorts = new QueueRegistry((template) => new CohortQueue(this, template))
     this.fifoQueues = new QueueRegistry((template) => new StoreOrderQueue(this, template))
     this.noHandOffQueues = {

@@ -48,6 +48,7 @@ async function close(client: Client, graceMs: number): Promise<void> {
   await Promise.all(leases.map((lease) => endLease(lease)))
   client.runtime.runs.close()
   await client.withdrawals.end()
+  await client.renewals.helper?.close()
   await leaveStore(client.runtime.store)
 }
 

@@ -71,6 +71,23 @@ export interface LocksOptions extends LockOptions {
    * each acquire. Default false.
    */
   readonly traceAcquires?: boolean | undefined
+  /**
+   * Where leases are renewed while the event loop is blocked. With `worker` a thread with a
+   * connection of its own renews them then, for `blockedAtMostMs`. The store must come from a URL,
+   * from plain options, or from `workerStore`. Default: nowhere, and a lease ends by its TTL.
+   */
+  readonly renewFrom?: 'worker' | undefined
+  /**
+   * How long the worker of `renewFrom` renews for a blocked event loop, in milliseconds. Then the
+   * leases end. Has no default, and must be given with `renewFrom`.
+   */
+  readonly blockedAtMostMs?: number | undefined
+  /**
+   * A module whose default export is the store of the worker of `renewFrom`, or a function that
+   * returns it: the URL or the absolute path of a file. Default: the worker opens the store as it
+   * was opened here.
+   */
+  readonly workerStore?: URL | string | undefined
   /** Time, for simulations. */
   readonly clock?: Clock | undefined
   /** Randomness, for simulations. */
@@ -125,6 +142,9 @@ export const CLIENT_KEYS: KnownKeys<LocksOptions> = {
   waitMs: 1,
   deadlockCheckMs: 1,
   traceAcquires: 1,
+  renewFrom: 1,
+  blockedAtMostMs: 1,
+  workerStore: 1,
   clock: 1,
   random: 1,
 }

@@ -107,7 +107,7 @@ export class LockMeter {
     )
   }
 
-  #on<N extends LockEventName>(
+  #on<N extends Exclude<LockEventName, 'helper-lost'>>(
     name: N,
     measure: (event: LockEvents[N], lock: MeasuredLock) => void,
   ): void {

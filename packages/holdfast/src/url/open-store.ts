@@ -3,6 +3,7 @@ import { describe } from '../options/describe.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
 import { nearest } from '../options/nearest-word.js'
 import { LockUsageError } from '../errors.js'
+import { withSource } from '../store/source.js'
 import { kindOf, STORE_KINDS, type StoreKind } from './store-kinds.js'
 import type { OpenedStore } from './owned-store.js'
 import { schemeOf } from './scheme.js'
@@ -33,7 +34,9 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     )
   }
   checkKeys('openStore', options, KEYS)
-  return kindFor(schemeOf(url)).open(url, options.librariesOf)
+  const { librariesOf } = options
+  const store = await kindFor(schemeOf(url)).open(url, librariesOf)
+  return withSource(store, { url, librariesOf })
 }
 
 function kindFor(scheme: string): StoreKind {

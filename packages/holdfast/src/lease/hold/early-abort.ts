@@ -7,7 +7,7 @@
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import type { Grant } from '../grant/grant.js'
-import type { Runtime } from '../runtime/runtime.js'
+import type { Services } from '../services.js'
 import { LeaseAtRiskError } from './at-risk-error.js'
 import type { HeldLease } from './held-lease.js'
 
@@ -21,7 +21,7 @@ export async function abortBefore(lease: HeldLease, ms: number): Promise<boolean
   if (lease.remainingMs < wholeMs) await services.renewals.renewNow(grant)
   const listeners = lease.endListeners()
   const abort = (reason: unknown): void => listeners.abort(reason)
-  listeners.earlyAbort = new EarlyAbort(services.runtime, grant, lease.endsMs, ms, abort)
+  listeners.earlyAbort = new EarlyAbort(services, grant, lease.endsMs, ms, abort)
   lease.watchEnd()
   if (lease.open) return true
   await lease.releaseQuietly()
@@ -29,7 +29,7 @@ export async function abortBefore(lease: HeldLease, ms: number): Promise<boolean
 }
 
 export class EarlyAbort {
-  readonly #runtime: Runtime
+  readonly #services: Services
   readonly #grant: Grant
   readonly #endsMs: number
   readonly #beforeMs: number
@@ -42,13 +42,13 @@ export class EarlyAbort {
    * @param beforeMs how long before the end of the lease the signal aborts
    */
   constructor(
-    runtime: Runtime,
+    services: Services,
     grant: Grant,
     endsMs: number,
     beforeMs: number,
     abort: (reason: LeaseAtRiskError) => void,
   ) {
-    this.#runtime = runtime
+    this.#services = services
     this.#grant = grant
     this.#endsMs = endsMs
     this.#beforeMs = beforeMs
@@ -59,7 +59,8 @@ export class EarlyAbort {
   watch(): void {
     if (this.#isOver) return
     this.#timer?.cancel()
-    const { clock, store } = this.#runtime
+    this.#services.renewals.catchUp()
+    const { clock, store } = this.#services.runtime
     const { deadlineMs, askedTtlMs, claim } = this.#grant
     const nowMs = clock.monotonicMs()
     const remainingMs = Math.min(deadlineMs, this.#endsMs) - nowMs

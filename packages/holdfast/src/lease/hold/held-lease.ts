@@ -22,8 +22,9 @@ export class HeldLease extends Hold implements WriteLease, Enterable {
   declare private isCovering: true | undefined
 
   get held(): boolean {
-    if (!this.open) return false
     const { runtime, renewals } = this.services
+    renewals.catchUp()
+    if (!this.open) return false
     const nowMs = runtime.clock.monotonicMs()
     if (nowMs >= this.endsMs) return false
     const { grant } = this

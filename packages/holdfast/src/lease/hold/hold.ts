@@ -61,6 +61,7 @@ export class Hold implements Forgettable {
     this.endsMs = nowMs + maxHoldMs
     this.returner = returner
     grant.holder = this
+    services.renewals.helper?.limit(grant, this.endsMs)
     this.place = services.leases.add(this)
     this.lost = this.outcome = this.fate = this.listeners = undefined
     this.callbacks = this.weak = undefined
@@ -161,6 +162,7 @@ export class Hold implements Forgettable {
   }
 
   private giveBack(): ReleaseOutcome {
+    this.services.renewals.catchUp()
     this.listeners?.stopTimers()
     this.services.leases.delete(this.place)
     if (this.lost) return this.returnLost(this.lost)

@@ -42,6 +42,7 @@ export function changeTtl(lease: Lasting, options: RenewOptions): void {
       { lock },
     )
   }
+  lease.services.renewals.takeFromHelper(grant)
   replaceTtl(grant, ttlMs, clock.monotonicMs())
   lease.watchEnd()
 }

@@ -21,6 +21,8 @@ import { RenewalLane } from '../grant/renewal-lane.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Withdrawals } from '../release/release-until-answered.js'
 import { endLost } from './end-lost-grant.js'
+import type { RenewalHelper } from './helper/renewal-helper.js'
+import type { LateRenewal } from './helper/shared-leases.js'
 import { renewalTraces } from './renewal-traces.js'
 import { noteRisk, noteSafe, riskMs } from './risk.js'
 
@@ -53,6 +55,8 @@ interface SentRenewal {
 type Renewing = MaybePromise<readonly RenewResult[]>
 
 export class RenewalScheduler {
+  /** Renews beside a blocked event loop, for a client with `renewFrom: 'worker'`. */
+  helper: RenewalHelper | undefined
   readonly #runtime: Runtime
   readonly #withdrawals: Withdrawals
   readonly #lanes = new Map<number, RenewalLane<Grant>>()
@@ -79,13 +83,48 @@ export class RenewalScheduler {
     const dueMs = Math.min(grant.baseMs + leadMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
     // Usually the timer is set for an earlier moment.
     if (dueMs < this.#wakeMs) this.#wakeBy(dueMs)
+    this.helper?.share(grant)
     if (grant.renewing === 'once') this.renewSoon(grant)
   }
 
-  remove(grant: Grant): void {
+  /** Renews a grant no more. Returns how many renewals of the helper may still arrive. */
+  remove(grant: Grant): number {
+    this.#unlist(grant)
+    return this.helper?.take(grant) ?? 0
+  }
+
+  #unlist(grant: Grant): void {
     if (grant.unanswered) this.#unanswered.delete(grant.unanswered)
     grant.unanswered = undefined
     grant.lane?.remove(grant)
+  }
+
+  /**
+   * Takes a grant from the helper until its next renewal: its terms change. What the helper has
+   * sent may still arrive.
+   */
+  takeFromHelper(grant: Grant): void {
+    if (this.helper) grant.openRenewals += this.helper.take(grant)
+  }
+
+  /** Counts what the helper has renewed and lost. Callers that judge a deadline come here first. */
+  catchUp(): void {
+    this.helper?.catchUp()
+  }
+
+  /** Counts a renewal that another thread has sent for a grant: see `RenewalHelper`. */
+  renewedLate(grant: Grant, renewal: LateRenewal, untilMs: number): void {
+    const { sentMs, offsetMs, answeredMs } = renewal
+    grant.openRenewals += 1
+    grant.extend(sentMs, offsetMs, true)
+    const isCut = grant.deadlineMs - untilMs > ANNOUNCE_EARLY_MS
+    grant.deadlineMs = Math.min(grant.deadlineMs, untilMs)
+    this.#unlist(grant)
+    this.add(grant)
+    if (grant.isAtRisk) noteSafe(this.#runtime, grant, answeredMs)
+    this.#runtime.announce('renewed', grant.claim, { durationMs: answeredMs - sentMs })
+    // Its deadline is the limit of the helper, and this thread may renew it beyond that.
+    if (isCut) this.renewSoon(grant)
   }
 
   /** Ends a grant against its holder's will: see `endLost`. */
@@ -141,6 +180,7 @@ export class RenewalScheduler {
   #tick(): void {
     this.#wakeMs = Infinity
     this.#timer = undefined
+    this.catchUp()
     const nowMs = this.#runtime.clock.monotonicMs()
     const due = [...this.#takeDue(nowMs), ...this.#takeInDoubt(nowMs)]
     const open = due.filter((grant) => !this.#needsNone(grant, nowMs))
@@ -166,7 +206,7 @@ export class RenewalScheduler {
         if (!suspicious && (!isDue || due.length === most)) break
         const isInDoubt = grant.clocksDisagree(nowMs, offsetMs) || grant.isInDoubtSoon(offsetMs)
         if (isDue || (isInDoubt && this.#mayAskAgain(grant, nowMs))) {
-          this.remove(grant)
+          this.#unlist(grant)
           due.push(grant)
         }
         grant = next
@@ -197,7 +237,7 @@ export class RenewalScheduler {
     if (grant.renewing !== 'none' || isInDoubt) return false
     grant.isAged = true
     grant.holder?.onAge()
-    this.remove(grant)
+    this.#unlist(grant)
     this.add(grant)
     return true
   }
@@ -264,7 +304,7 @@ export class RenewalScheduler {
   }
 
   #noteSent(grant: Grant, sentMs: number): void {
-    this.remove(grant)
+    this.#unlist(grant)
     if (!grant.isOpen) return
     grant.openRenewals += 1
     grant.sentMs = sentMs
@@ -283,7 +323,7 @@ export class RenewalScheduler {
     if (result.outcome === 'renewed') {
       // A fixed lease keeps its end when only the clocks were in doubt.
       grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
-      this.remove(grant)
+      this.#unlist(grant)
       this.add(grant)
       if (grant.isAtRisk) noteSafe(this.#runtime, grant, nowMs)
       this.#runtime.announce('renewed', grant.claim, { durationMs: nowMs - sent.sentMs })

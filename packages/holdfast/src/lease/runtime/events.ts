@@ -33,6 +33,9 @@ export interface NoLeaseEvent extends Omit<LockEvent, 'claimId'> {
   readonly durationMs: number
 }
 
+/** The fields of an event that is about the whole client. */
+export type ClientEvent = Pick<LockEvent, 'store' | 'clientId'>
+
 /** The events and their messages. Their channels are named `holdfast:NAME`. */
 export interface LockEvents {
   /** An attempt was answered. `durationMs`: from sending it. */
@@ -100,6 +103,11 @@ export interface LockEvents {
    * failed. `error`: the last failure.
    */
   'store-unavailable': LockEvent & { readonly error: unknown; readonly durationMs: number }
+  /**
+   * The worker thread of `renewFrom: 'worker'` has ended. The leases continue, and only the main
+   * thread renews them from now on.
+   */
+  'helper-lost': ClientEvent & { readonly error: unknown }
   /** A request failed in the background, where no caller waits for it. */
   error: LockEvent & {
     readonly during: 'release' | 'withdraw' | 'watch' | 'close'
@@ -134,6 +142,7 @@ export const EVENT_NAMES: readonly LockEventName[] = [
   'exported',
   'election',
   'store-unavailable',
+  'helper-lost',
   'error',
 ]
 

@@ -47,6 +47,7 @@ const DEFAULT_LEVELS: Readonly<Record<LockEventName, LogLevel | 'silent'>> = {
   exported: 'info',
   election: 'info',
   'store-unavailable': 'warn',
+  'helper-lost': 'warn',
   error: 'error',
 }
 
@@ -69,7 +70,8 @@ export function logLockEvents(logger: LockLogger, options: LogOptions = {}): () 
 
 function logEvent(logger: LockLogger, name: LockEventName, level: LogLevel): () => void {
   return onLockEvent(name, (event) => {
-    logger[level](fieldsOf(name, event), `holdfast ${name}: "${event.lock}"`)
+    const about = 'lock' in event ? `"${event.lock}"` : `client ${event.clientId}`
+    logger[level](fieldsOf(name, event), `holdfast ${name}: ${about}`)
   })
 }
 

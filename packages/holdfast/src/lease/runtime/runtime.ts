@@ -209,6 +209,12 @@ export class Runtime {
     publish(event, message as unknown as LockEvents[N])
   }
 
+  /** Publishes what happened to the client, if the event has subscribers. */
+  announceOfClient(event: 'helper-lost', fields: { readonly error: unknown }): void {
+    if (!channels[event].hasSubscribers) return
+    publish(event, { store: this.store.name, clientId: this.owner.clientId, ...fields })
+  }
+
   /** Publishes a failure in the background: no caller waits for it. */
   report(claim: ClaimName, during: LockEvents['error']['during'], error: unknown): void {
     this.announce('error', claim, { during, error })

@@ -2,8 +2,10 @@
  * `holdfast/embedded`: locks among the processes of one machine, kept in a SQLite file. Nothing to
  * install.
  */
+import { resolve } from 'node:path'
 import { checkKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
+import { withSource } from '../../store/source.js'
 import { chooseFolder } from './folder/directory.js'
 import { thisMachine } from './folder/machine.js'
 import { EMBEDDED_KEYS, type EmbeddedStoreOptions } from './options.js'
@@ -22,5 +24,10 @@ export type { EmbeddedStoreOptions } from './options.js'
 export function embeddedStore(options: EmbeddedStoreOptions = {}): Store {
   checkKeys('embeddedStore', options, EMBEDDED_KEYS, { store: 'embedded' })
   const machine = options.machine ?? thisMachine()
-  return new EmbeddedStore(chooseFolder(options, machine), machine)
+  const store = new EmbeddedStore(chooseFolder(options, machine), machine)
+  // The machine of a test has functions, which no other thread can have.
+  if (options.machine) return store
+  const { directory } = options
+  const place = directory === undefined ? options : { directory: resolve(directory) }
+  return withSource(store, { maker: 'embedded', options: { ...place } })
 }

@@ -7,6 +7,7 @@
  * and in a Cluster one to each primary. A server over HTTP needs no client.
  */
 import type { Store } from '../../store/contract.js'
+import { withSource } from '../../store/source.js'
 import { checkKeys } from '../../options/known-keys.js'
 import { oneRequestOnly } from './connection/transports/rest/one-request.js'
 import { STORE_NAME } from './errors.js'
@@ -35,5 +36,9 @@ export function redisStore(options: RedisStoreOptions): Store {
   if (!('rest' in access)) return new RedisStore(requestsOf(options, access))
   const store = new RedisStore(requestsOf(options, access), restTraits(access.rest.subscribe))
   const assertUsable = oneRequestOnly()
+  const { client, fetch, clock, random } = options
+  // What the caller made exists in this thread only.
+  const isPlain = [client, fetch, clock, random].every((value) => value === undefined)
+  if (isPlain) withSource(store, { maker: 'redis', options: { ...options } })
   return assertUsable ? Object.assign(store, { assertUsable }) : store
 }
