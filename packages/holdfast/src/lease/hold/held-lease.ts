@@ -95,6 +95,7 @@ export class HeldLease extends Hold implements WriteLease, Enterable {
 
   /** @throws LockLostError or LockUsageError when it has ended. */
   assertNotOver(): void {
+    this.services.renewals.catchUp()
     if (this.lost) throw this.lossError()
     this.#assertNotReleased()
     const { runtime } = this.services

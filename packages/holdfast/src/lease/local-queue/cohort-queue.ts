@@ -63,7 +63,8 @@ export class CohortQueue
   }
 
   #isGrantAlive(): boolean {
-    const { runtime } = this.#services
+    const { runtime, renewals } = this.#services
+    renewals.catchUp()
     const nowMs = runtime.clock.monotonicMs()
     return this.#grant?.isAlive(nowMs, runtime.clockOffsetMs(nowMs)) ?? false
   }

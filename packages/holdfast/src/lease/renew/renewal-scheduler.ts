@@ -112,8 +112,8 @@ export class RenewalScheduler {
     this.helper?.catchUp()
   }
 
-  /** Counts a renewal that another thread has sent for a grant: see `RenewalHelper`. */
-  renewedLate(grant: Grant, renewal: LateRenewal, untilMs: number): void {
+  /** Counts a renewal of the helper: see `HelpedLeases`. */
+  renewedLate(grant: Grant, renewal: LateRenewal, untilMs: number): boolean {
     const { sentMs, offsetMs, answeredMs } = renewal
     grant.openRenewals += 1
     grant.extend(sentMs, offsetMs, true)
@@ -123,8 +123,7 @@ export class RenewalScheduler {
     this.add(grant)
     if (grant.isAtRisk) noteSafe(this.#runtime, grant, answeredMs)
     this.#runtime.announce('renewed', grant.claim, { durationMs: answeredMs - sentMs })
-    // Its deadline is the limit of the helper, and this thread may renew it beyond that.
-    if (isCut) this.renewSoon(grant)
+    return isCut
   }
 
   /** Ends a grant against its holder's will: see `endLost`. */

@@ -28,8 +28,12 @@ export interface HelperThread {
 
 /** Takes what the helper has learned. */
 export interface HelpedLeases {
-  /** @param untilMs the lease counts as held no longer than this: the helper reached its limit */
-  renewedLate(grant: Grant, renewal: LateRenewal, untilMs: number): void
+  /**
+   * @param untilMs the lease counts as held no longer than this
+   * @returns whether that is less than the renewal is worth: the helper has reached its limit
+   */
+  renewedLate(grant: Grant, renewal: LateRenewal, untilMs: number): boolean
+  renewSoon(grant: Grant): void
   lose(grant: Grant, reason: LossReason, stealReason?: string): void
 }
 
@@ -45,6 +49,8 @@ interface Shared {
   worthMs: number
   /** When the renewal left that was counted last, on the helper's clock. */
   sentMs: number
+  /** It lasts to the limit of the helper only. This thread can renew it beyond that. */
+  isCut: boolean
 }
 
 export class RenewalHelper {
@@ -80,6 +86,11 @@ export class RenewalHelper {
     this.#aheadMs = shared.aheadMs
   }
 
+  /** How many pieces of memory it has. */
+  get pages(): number {
+    return this.#pages.length
+  }
+
   /** Lets the helper renew a grant from now on, with its deadline and renewal of now. */
   share(grant: Grant): void {
     if (grant.renewing !== 'regular' || grant.state !== 'held' || this.#isLost) return
@@ -99,7 +110,7 @@ export class RenewalHelper {
     const place = this.#freePlace()
     const endsMs = (grant.holder?.endsMs ?? Infinity) + this.#aheadMs
     place.slot.begin(grant.deadlineMs + this.#aheadMs, endsMs)
-    const shared = { place, renewal: grant.claim, worthMs, sentMs: 0 }
+    const shared = { place, renewal: grant.claim, worthMs, sentMs: 0, isCut: false }
     if (this.#shared.size === 0) this.#board.beatMs = this.#nowMs()
     this.#shared.set(grant, shared)
     this.#post(grant, shared)
@@ -181,7 +192,7 @@ export class RenewalHelper {
       answeredMs: renewal.answeredMs - this.#aheadMs,
       offsetMs: renewal.offsetMs + this.#aheadMs,
     }
-    this.#leases.renewedLate(grant, late, slot.deadlineMs - this.#aheadMs)
+    shared.isCut = this.#leases.renewedLate(grant, late, slot.deadlineMs - this.#aheadMs)
   }
 
   /** Gives a beat in each turn of the event loop, as far as the shortest TTL needs one. */
@@ -197,6 +208,11 @@ export class RenewalHelper {
     this.#timer = undefined
     this.catchUp()
     this.#board.beatMs = this.#nowMs()
+    for (const [grant, shared] of this.#shared) {
+      const isOver = this.#board.beatMs >= shared.place.slot.deadlineMs
+      if (shared.isCut && !isOver) this.#leases.renewSoon(grant)
+      shared.isCut = false
+    }
     if (this.#shared.size > 0) this.#beatLater()
   }
 

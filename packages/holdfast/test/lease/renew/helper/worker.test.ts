@@ -1,0 +1,178 @@
+/** Processes that block their event loops under a lock, with a worker that renews. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+import { openStore } from 'holdfast/url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { after } from '../../../../../../test/support/after.js'
+import { isFull } from '../../../../../../test/support/plan.js'
+
+interface Line {
+  readonly step: string
+  readonly held?: boolean
+  readonly outcome?: string
+  readonly error?: string
+}
+
+/** A process of `holder.mjs`. */
+class Holder {
+  readonly process: ChildProcess
+  readonly lines: Line[] = []
+  readonly #waiting = new Map<string, (line: Line) => void>()
+  readonly exit: Promise<number | null>
+
+  constructor(terms: object) {
+    const path = join(import.meta.dirname, 'holder.mjs')
+    this.process = spawn(process.execPath, [path, JSON.stringify(terms)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    this.exit = new Promise((resolve) => this.process.once('exit', resolve))
+    const { stdout } = this.process
+    if (!stdout) throw new Error('the holder has no output')
+    createInterface(stdout).on('line', (text) => {
+      const line = JSON.parse(text) as Line
+      this.lines.push(line)
+      this.#waiting.get(line.step)?.(line)
+    })
+    after(() => this.process.kill('SIGKILL'))
+  }
+
+  /** Resolves to the line of a step. The time limit of the test bounds the wait. */
+  async until(step: string): Promise<Line> {
+    const known = this.lines.find((line) => line.step === step)
+    return known ?? new Promise((resolve) => this.#waiting.set(step, resolve))
+  }
+}
+
+let redis: RedisServer
+let folder: string
+
+beforeAll(async () => {
+  redis = await startRedis()
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-worker-'))
+})
+
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function contender(prefix: string): Promise<Locks> {
+  const locks = createLocks(await openStore(`${redis.url}?prefix=${prefix}`))
+  after(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+/** Resolves to the time in milliseconds after which the contender has the lock. */
+async function timeToLock(locks: Locks): Promise<number> {
+  const startMs = performance.now()
+  const lease = await locks.mutex('a').acquire()
+  const tookMs = performance.now() - startMs
+  await lease.release()
+  return tookMs
+}
+
+function holderOn(prefix: string, more: object, options: LocksOptions = {}): Holder {
+  return new Holder({
+    url: `${redis.url}?prefix=${prefix}`,
+    options: { ttlMs: 2000, renewFrom: 'worker', blockedAtMostMs: 60_000, ...options },
+    ...more,
+  })
+}
+
+describe('on Redis', () => {
+  test('a blocked event loop keeps its lock beside a process that waits', async () => {
+    const [ttlMs, blockMs] = isFull() ? [5000, 20_000] : [2000, 6000]
+    const others = await contender('block')
+    const holder = holderOn('block', { blockMs }, { ttlMs })
+    await holder.until('held')
+    const tookMs = await timeToLock(others)
+    expect(await holder.until('woke')).toMatchObject({ held: true, outcome: 'released' })
+    expect(tookMs).toBeGreaterThan(blockMs - 500)
+    expect(await holder.exit).toBe(0)
+    expect(holder.lines.map(({ step }) => step)).toEqual(['held', 'woke', 'closed'])
+  })
+
+  test('a block that begins with the grant is renewed, as soon as the worker has connected', async () => {
+    const holder = holderOn('at-once', { blockMs: 6000, scene: 'at-once' }, { ttlMs: 4000 })
+    expect(await holder.until('woke')).toMatchObject({ held: true, outcome: 'released' })
+  })
+
+  test('beyond the cap another process has the lock, and `held` is false on waking', async () => {
+    const others = await contender('cap')
+    const holder = holderOn('cap', { blockMs: 8000 }, { blockedAtMostMs: 3000 })
+    await holder.until('held')
+    const tookMs = await timeToLock(others)
+    expect(tookMs).toBeGreaterThan(2500)
+    expect(tookMs).toBeLessThan(5500)
+    expect(await holder.until('woke')).toMatchObject({ held: false, outcome: 'lost' })
+  })
+
+  test('a killed process frees the lock after its TTL', async () => {
+    const others = await contender('kill')
+    const holder = holderOn('kill', { blockMs: 60_000 })
+    await holder.until('held')
+    await delay(3000)
+    holder.process.kill('SIGKILL')
+    expect(await timeToLock(others)).toBeLessThan(3000)
+  })
+
+  test('a stopped process stops its worker, and finds its lease lost', async () => {
+    const others = await contender('stop')
+    const holder = holderOn('stop', { blockMs: 8000 })
+    await holder.until('held')
+    await delay(3000)
+    holder.process.kill('SIGSTOP')
+    expect(await timeToLock(others)).toBeLessThan(3000)
+    await delay(500)
+    holder.process.kill('SIGCONT')
+    expect(await holder.until('woke')).toMatchObject({ held: false, outcome: 'lost' })
+  })
+
+  test('the worker keeps no process alive', async () => {
+    const holder = holderOn('end', { scene: 'end' })
+    await holder.until('held')
+    // The connection of the main thread keeps it alive, so it is closed by the server.
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    holder.process.kill('SIGTERM')
+    await holder.exit
+    expect(holder.lines.map(({ step }) => step)).toEqual(['held'])
+  })
+
+  test('a worker that dies is an event, and the lease continues', async () => {
+    const workerStore = fileURLToPath(new URL('dying-store.mjs', import.meta.url))
+    const holder = holderOn('dying', { scene: 'wait', blockMs: 4000 }, { workerStore })
+    expect(await holder.until('over')).toMatchObject({ held: true })
+    expect(holder.lines.filter(({ step }) => step === 'helper-lost')).toEqual([
+      { step: 'helper-lost', error: expect.stringContaining('code 7') as string },
+    ])
+  })
+
+  test('a module without a store is the error of the event', async () => {
+    const workerStore = fileURLToPath(new URL('../../../../dist/errors.js', import.meta.url))
+    const holder = holderOn('none', { scene: 'wait', blockMs: 1000 }, { workerStore })
+    await holder.until('over')
+    expect(holder.lines).toContainEqual({
+      step: 'helper-lost',
+      error: expect.stringContaining('is no store') as string,
+    })
+  })
+})
+
+test('a store of plain options is opened in the worker as well', async () => {
+  const directory = join(folder, 'state')
+  const others = createLocks(embeddedStore({ directory }))
+  after(() => others.close({ graceMs: 0 }))
+  const options = { ttlMs: 2000, renewFrom: 'worker', blockedAtMostMs: 60_000 }
+  const holder = new Holder({ directory, options, blockMs: 6000 })
+  await holder.until('held')
+  expect(await timeToLock(others)).toBeGreaterThan(5500)
+  expect(await holder.until('woke')).toMatchObject({ held: true, outcome: 'released' })
+})
