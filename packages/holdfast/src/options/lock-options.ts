@@ -83,8 +83,8 @@ export interface LocksOptions extends LockOptions {
    */
   readonly blockedAtMostMs?: number | undefined
   /**
-   * A module whose default export is the store of the worker of `renewFrom`, or a function that
-   * returns it: the URL or the absolute path of a file. Default: the worker opens the store as it
+   * A module for the worker of `renewFrom`: the URL or the absolute path of its file. Its default
+   * export is a store, or a function that returns one. Default: the worker opens the store as it
    * was opened here.
    */
   readonly workerStore?: URL | string | undefined

@@ -13,7 +13,7 @@ export async function openSource(source: StoreSource): Promise<Store> {
   if ('module' in source) return importStore(source.module)
   if (source.maker === 'redis') {
     const { redisStore } = require('../stores/redis/index.js') as typeof redis
-    return redisStore(source.options as Parameters<typeof redisStore>[0])
+    return redisStore(source.options)
   }
   const { embeddedStore } = require('../stores/embedded/index.js') as typeof embedded
   return embeddedStore(source.options)

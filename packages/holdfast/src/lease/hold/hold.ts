@@ -177,9 +177,7 @@ export class Hold implements Forgettable {
     if (lateness) this.noteLateLoss(lateness, nowMs)
     this.listeners?.onOver?.()
     if (typeof outcome === 'string') this.noteReleased(outcome, nowMs)
-    else {
-      outcome.then((answer) => this.noteReleased(answer, nowMs), leaveToCaller)
-    }
+    else void outcome.then((answer) => this.noteReleased(answer, nowMs), leaveToCaller)
     return this.outcome
   }
 

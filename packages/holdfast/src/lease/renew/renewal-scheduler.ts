@@ -114,15 +114,11 @@ export class RenewalScheduler {
 
   /** Counts a renewal of the helper: see `HelpedLeases`. */
   renewedLate(grant: Grant, renewal: LateRenewal, untilMs: number): boolean {
-    const { sentMs, offsetMs, answeredMs } = renewal
     grant.openRenewals += 1
-    grant.extend(sentMs, offsetMs, true)
+    grant.extend(renewal.sentMs, renewal.offsetMs, true)
     const isCut = grant.deadlineMs - untilMs > ANNOUNCE_EARLY_MS
     grant.deadlineMs = Math.min(grant.deadlineMs, untilMs)
-    this.#unlist(grant)
-    this.add(grant)
-    if (grant.isAtRisk) noteSafe(this.#runtime, grant, answeredMs)
-    this.#runtime.announce('renewed', grant.claim, { durationMs: answeredMs - sentMs })
+    this.#noteRenewed(grant, renewal.sentMs, renewal.answeredMs)
     return isCut
   }
 
@@ -322,10 +318,7 @@ export class RenewalScheduler {
     if (result.outcome === 'renewed') {
       // A fixed lease keeps its end when only the clocks were in doubt.
       grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
-      this.#unlist(grant)
-      this.add(grant)
-      if (grant.isAtRisk) noteSafe(this.#runtime, grant, nowMs)
-      this.#runtime.announce('renewed', grant.claim, { durationMs: nowMs - sent.sentMs })
+      this.#noteRenewed(grant, sent.sentMs, nowMs)
       return
     }
     this.#runtime.announce('renewal-unknown', grant.claim, { error: result.cause })
@@ -333,6 +326,13 @@ export class RenewalScheduler {
     grant.retryAtMs = nowMs + Math.min(1000, Math.max(10, sent.retryAfter * grant.ttlMs))
     grant.unanswered ??= this.#unanswered.add(grant)
     this.#wakeBy(grant.retryAtMs)
+  }
+
+  #noteRenewed(grant: Grant, sentMs: number, nowMs: number): void {
+    this.#unlist(grant)
+    this.add(grant)
+    if (grant.isAtRisk) noteSafe(this.#runtime, grant, nowMs)
+    this.#runtime.announce('renewed', grant.claim, { durationMs: nowMs - sentMs })
   }
 }
 

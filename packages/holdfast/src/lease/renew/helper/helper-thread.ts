@@ -50,6 +50,7 @@ class WorkerThread implements HelperThread {
   }
 
   share(lease: SharedLease): void {
+    // oxlint-disable-next-line require-post-message-target-origin -- a thread has no origin
     this.#worker.postMessage(lease)
   }
 

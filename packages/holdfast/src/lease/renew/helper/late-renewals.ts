@@ -94,7 +94,7 @@ export class LateRenewals {
     this.#lookWithin(this.#pauseMs())
   }
 
-  /** Gives back the slots of leases that the main thread has taken back. */
+  /** Frees the slots of leases that the main thread has taken back. */
   #forgetEnded(): void {
     const { endings } = this.#settings.board
     if (endings === this.#endings) return

@@ -1,9 +1,8 @@
 /**
  * The main thread's side of the helper that renews while the event loop is blocked.
  *
- * Each renewed lease is shared with the helper from its grant to its end. What the helper has
- * renewed counts when this thread looks at its leases again: at once when user code asks, and
- * before the event loop judges a deadline.
+ * Each renewed lease is shared with the helper from its grant to its end. This thread counts the
+ * renewals of the helper before it judges a deadline: when user code asks, and in each turn.
  */
 import type { LossReason } from '../../../errors.js'
 import type { Timer } from '../../../clock/clock.js'
@@ -12,7 +11,7 @@ import type { Renewal } from '../../../store/contract.js'
 import type { Grant } from '../../grant/grant.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { SharedLease, StolenLease } from './messages.js'
-import { LeaseSlot, SharedBoard, type LateRenewal } from './shared-leases.js'
+import { LeaseSlot, type LateRenewal, type SharedBoard } from './shared-leases.js'
 
 /** The beats in the shortest TTL, and the longest time between two, in milliseconds. */
 const BEATS_PER_TTL = 12
@@ -63,7 +62,7 @@ export class RenewalHelper {
   readonly #shared = new Map<Grant, Shared>()
   readonly #pages: SharedArrayBuffer[] = []
   readonly #free: Place[] = []
-  /** Slots that the helper has still to give back, in the order of their ends. */
+  /** Slots that the helper has still to free, in the order of their ends. */
   readonly #ended: Place[] = []
   /** The pages that the helper has. */
   readonly #known = new Set<number>()
@@ -77,7 +76,11 @@ export class RenewalHelper {
   constructor(
     runtime: Runtime,
     leases: HelpedLeases,
-    shared: { readonly board: SharedBoard; readonly thread: HelperThread; readonly aheadMs: number },
+    shared: {
+      readonly board: SharedBoard
+      readonly thread: HelperThread
+      readonly aheadMs: number
+    },
   ) {
     this.#runtime = runtime
     this.#leases = leases

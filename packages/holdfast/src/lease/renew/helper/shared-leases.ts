@@ -12,7 +12,7 @@ import { invariant } from '../../../invariant.js'
  * - `free`: the helper knows no lease in this slot.
  * - `held`: the helper may renew the lease.
  * - `ended`: the main thread took the lease back: it was released, lost, exported or changed.
- * - `expired`, `stolen`: the store told the helper that the lease is lost.
+ * - `expired`, `stolen`: a renewal of the helper found the lease lost.
  */
 export const SLOT_STATES = ['free', 'held', 'ended', 'expired', 'stolen'] as const
 export type SlotState = (typeof SLOT_STATES)[number]
@@ -105,12 +105,12 @@ export class LeaseSlot {
     }
   }
 
-  /** Takes the lease from the helper, whatever that does. */
+  /** Takes the lease from the helper in any state. */
   end(): void {
     Atomics.store(this.#words, this.#base * 2, SLOT_STATES.indexOf('ended'))
   }
 
-  /** Gives the slot back: the helper has forgotten the lease, and writes no more. */
+  /** The helper has forgotten the lease, and writes no more. */
   free(): void {
     Atomics.store(this.#words, this.#base * 2, SLOT_STATES.indexOf('free'))
   }
@@ -150,7 +150,7 @@ function microseconds(timeMs: number): bigint {
   return BigInt(Math.floor(timeMs * 1000))
 }
 
-/** What both threads know of all leases: the beat of the main thread, and that something changed. */
+/** What both threads know of all leases: the beat of the main thread, and what has changed. */
 export class SharedBoard {
   readonly buffer: SharedArrayBuffer
   readonly #words: Int32Array
