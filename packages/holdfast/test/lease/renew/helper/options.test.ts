@@ -1,5 +1,5 @@
 /** The options of a worker that renews, and the stores that it can and cannot open. */
-import { createLocks, LockUsageError, UnsupportedLockError, type LocksOptions } from 'holdfast'
+import { createLocks, LockUsageError, UnsupportedLockError } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { memoryStore } from 'holdfast/memory'
 import { redisStore } from 'holdfast/redis'
@@ -30,7 +30,7 @@ test.each<[name: string, options: object, text: RegExp]>([
   ['a store for a module', { ...WORKER, workerStore: {} }, /URL or the path of a module/],
   ['a clock', { ...WORKER, clock: new VirtualClock() }, /works by the system's clock/],
 ])('createLocks refuses %s', (_name, options, text) => {
-  const make = () => createLocks(folderStore(), options as LocksOptions)
+  const make = () => createLocks(folderStore(), options)
   expect(make).toThrow(LockUsageError)
   expect(make).toThrow(text)
 })

@@ -87,6 +87,12 @@ function holderOn(prefix: string, more: object, options: LocksOptions = {}): Hol
   })
 }
 
+/** Starts a holder in a folder, which is opened from its plain options. */
+function holderIn(name: string, more: object): Holder {
+  const options = { ttlMs: 1500, renewFrom: 'worker', blockedAtMostMs: 60_000 }
+  return new Holder({ directory: join(folder, name), options, ...more })
+}
+
 describe('on Redis', () => {
   test('a blocked event loop keeps its lock beside a process that waits', async () => {
     const [ttlMs, blockMs] = isFull() ? [5000, 20_000] : [1500, 4000]
@@ -157,12 +163,6 @@ describe('on Redis', () => {
 })
 
 describe('on the embedded store', () => {
-  /** Starts a holder in a folder, which is opened from its plain options. */
-  function holderIn(name: string, more: object): Holder {
-    const options = { ttlMs: 1500, renewFrom: 'worker', blockedAtMostMs: 60_000 }
-    return new Holder({ directory: join(folder, name), options, ...more })
-  }
-
   test('a blocked event loop keeps its lock beside a process that waits', async () => {
     const others = createLocks(embeddedStore({ directory: join(folder, 'block') }))
     after(() => others.close({ graceMs: 0 }))
