@@ -17,19 +17,22 @@ import type { Locker } from '../locker.js'
 const TTL_MS = 30_000
 const RETRY_MS = 5
 
-/** @param subject `cohort`, `fifo`, or the name of a peer, maybe with `-defaults` or `-queued` */
-export function makeLocker(subject: string, port: number): Locker {
+/**
+ * @param subject `cohort`, `fifo`, or the name of a peer, maybe with `-defaults` or `-queued`
+ * @param requestTimeoutMs of Holdfast, for a server that is slow on purpose
+ */
+export function makeLocker(subject: string, port: number, requestTimeoutMs?: number): Locker {
   const client = new Redis(port)
   const [, name = '', variant] = /^([a-z-]+?)(-defaults|-queued)?$/.exec(subject) ?? []
-  const plain = makePlain(name, client, variant !== '-defaults')
+  const plain =
+    name === 'cohort' || name === 'fifo'
+      ? holdfast(client, name, requestTimeoutMs)
+      : makePlain(name, client, variant !== '-defaults')
   return variant === '-queued' ? queued(plain) : plain
 }
 
 function makePlain(name: string, client: Redis, eager: boolean): Locker {
   switch (name) {
-    case 'cohort':
-    case 'fifo':
-      return holdfast(client, name)
     case 'redlock':
       return redlock(client, eager)
     case 'redis-semaphore':
@@ -43,8 +46,8 @@ function makePlain(name: string, client: Redis, eager: boolean): Locker {
   }
 }
 
-function holdfast(client: Redis, fairness: Fairness): Locker {
-  const locks = createLocks(redisStore({ client }), { fairness })
+function holdfast(client: Redis, fairness: Fairness, requestTimeoutMs = 5000): Locker {
+  const locks = createLocks(redisStore({ client, requestTimeoutMs }), { fairness })
   return (name) => {
     const mutex = locks.mutex(name)
     return async () => {
