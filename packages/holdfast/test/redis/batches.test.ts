@@ -93,28 +93,28 @@ function callsOf(...requests: readonly (readonly [Verb, lock: string, weight?: n
 }
 
 test.each([
-  [[['a', 'one']], 'applyBatch 30000 1 5'],
+  [[['a', 'one']], 'applyBatch 30720001 1 4'],
   [
     [
       ['a', 'one'],
       ['a', 'two'],
     ],
-    'applyBatch 30000 2 6',
+    'applyBatch 30720001 2 5',
   ],
-  [[['w', 'one']], 'applyBatch w 1 4'],
+  [[['w', 'one']], 'applyBatch w 1 3'],
   [
     [
       ['w', 'one'],
       ['w', 'two'],
     ],
-    'applyBatch w 2 5',
+    'applyBatch w 2 4',
   ],
   [
     [
       ['a', 'one'],
       ['w', 'two'],
     ],
-    'applyBatch m 2 9',
+    'applyBatch m 2 7',
   ],
   [
     [

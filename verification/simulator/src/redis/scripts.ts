@@ -18,7 +18,7 @@ export function applyBatch(
 ): string {
   const [where = '', ...rest] = args
   const channel = where.slice(where.indexOf(' ') + 1)
-  const items = requestsOf(rest)
+  const items = requestsOf(rest, channel)
   const wakes = new Map<string, string[]>()
   const lines = keys.map((key, index) => {
     const [verb, id, terms] = items[index] as BatchRequest
@@ -31,17 +31,24 @@ export function applyBatch(
   return lines.join('\n')
 }
 
-/** The requests of `apply-batch.lua`, in each of its forms. */
-function requestsOf(words: readonly string[]): BatchRequest[] {
-  const [form, first = '', second = '', ...rest] = words
-  if (form === 'j') return anyRequests(first, words.slice(2))
-  if (form === 'w') return releasesOf(first, words.slice(2))
+/** As the client packs a TTL and a small number. */
+const PLACES = 1024
+
+/**
+ * The requests of `apply-batch.lua`, in each of its forms.
+ * @param ttlMs of withdrawals alone, which have it in the place of the channel
+ */
+function requestsOf(words: readonly string[], ttlMs: string): BatchRequest[] {
+  const [form, first = '', ...rest] = words
+  if (form === 'j') return anyRequests(first, rest)
+  if (form === 'w') return releasesOf(ttlMs, words.slice(1))
   if (form !== 'm') return attemptsOf(words)
-  const ids = rest.splice(3, Number(first))
-  return [...releasesOf(second, ids), ...attemptsOf(rest)]
+  const both = Number(first)
+  const ids = rest.splice(2, both % PLACES)
+  return [...releasesOf(String(Math.floor(both / PLACES)), ids), ...attemptsOf(rest)]
 }
 
-function attemptsOf([, , terms = '', ...ids]: readonly string[]): BatchRequest[] {
+function attemptsOf([, terms = '', ...ids]: readonly string[]): BatchRequest[] {
   return ids.map((id) => ['a', id, terms])
 }
 

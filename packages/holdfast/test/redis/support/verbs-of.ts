@@ -8,11 +8,13 @@ export function verbsOf([command, , count, ...rest]: readonly unknown[]): string
 
 /** @param words what a script is given behind its keys; see `rule/*.lua` */
 export function verbsOfWords([, ...words]: readonly string[]): string {
-  const [kind = '', first = '', ...rest] = words
+  const [kind = '', first = ''] = words
   if (kind === 'j') return [...first.matchAll(/"([arwts])",\d+,/g)].map(([, verb]) => verb).join('')
-  if (kind === 'w') return 'w'.repeat(rest.length)
+  if (kind === 'w') return 'w'.repeat(words.length - 1)
   if (/^[a-z]{2}/.test(kind)) return ''
   const attempts = words.length - words.findIndex((word) => word.startsWith('[')) - 1
   if (kind !== 'm') return 'a'.repeat(attempts)
-  return 'w'.repeat(Number(first)) + 'a'.repeat(attempts - Number(first))
+  // The TTL shares its word with the number of withdrawals.
+  const withdrawals = Number(first) % 1024
+  return 'w'.repeat(withdrawals) + 'a'.repeat(attempts - withdrawals)
 }

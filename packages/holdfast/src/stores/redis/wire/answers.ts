@@ -19,11 +19,15 @@ import { parseOwner, parseText } from '../../../store/owner.js'
 import { inDoubt, STORE_NAME } from '../errors.js'
 import type { AdoptedByAnother, SealResult } from './redlock-seal.js'
 
+const NINE = '9'.charCodeAt(0)
+
 /**
  * Returns the answer to one request as text.
  * @throws what the script reports about this request.
  */
 export function lineOf(reply: unknown): string {
+  // The token of a grant.
+  if (typeof reply === 'number') return `n${reply}`
   const line = typeof reply === 'string' ? reply : textOf(reply)
   if (line.startsWith('e ')) throw new Error(line.slice(2))
   return line
@@ -34,12 +38,14 @@ export function lineOf(reply: unknown): string {
  * @throws LockUsageError (`LOCK_MISMATCH`) when the lock is in use as something else.
  */
 export function readAttempt(line: string, claim: Claim, tokens: number): AttemptResult {
-  if (line.startsWith('n')) {
+  // Some clients return a number as text.
+  const isNumber = line.charCodeAt(0) <= NINE
+  if (isNumber || line.startsWith('n')) {
     const { ttlMs } = claim
     return {
       outcome: 'granted',
       alreadyGranted: false,
-      token: BigInt(line.slice(1)),
+      token: BigInt(isNumber ? line : line.slice(1)),
       tokens,
       ttlMs,
       remainingMs: ttlMs,

@@ -9,12 +9,23 @@ import type { SealedRenewal } from './redlock-seal.js'
 export interface EncodedTerms {
   /** All of it, as JSON. */
   readonly text: string
-  /** What the short forms of `apply-batch.lua` need of it; nothing where they cannot take that. */
-  readonly fastArgs: readonly string[] | undefined
+  /**
+   * The TTL of a withdrawal, or the TTL and the tokens of an attempt. Undefined where the short
+   * forms of `apply-batch.lua` cannot take the request.
+   */
+  readonly fast: number | undefined
+}
+
+const PLACES = 1024
+
+/** Returns a TTL and a small number as one; undefined where that loses digits. */
+export function packTtl(ttlMs: number, count: number): number | undefined {
+  const both = ttlMs * PLACES + count
+  return Number.isInteger(ttlMs) && count < PLACES && Number.isSafeInteger(both) ? both : undefined
 }
 
 /** Of a vote that is retracted. */
-export const NO_TERMS: EncodedTerms = { text: '[]', fastArgs: undefined }
+export const NO_TERMS: EncodedTerms = { text: '[]', fast: undefined }
 
 export class TermsEncoder {
   readonly #owners = new WeakMap<Owner, string>()
@@ -46,10 +57,7 @@ export class TermsEncoder {
     const { kind, capacity, weight, ttlMs, heartbeatMs, owner } = claim
     const numbers = `${capacity},${weight},${ttlMs},${heartbeatMs},${tokens},${enqueue ? 1 : 0}`
     const text = `["${kind}",${numbers},${this.#ownerText(owner)}]`
-    this.#attempt = {
-      text,
-      fastArgs: weight === capacity ? [String(ttlMs), String(tokens), text] : undefined,
-    }
+    this.#attempt = { text, fast: weight === capacity ? packTtl(ttlMs, tokens) : undefined }
     this.#lastClaim = claim
     this.#enqueue = enqueue
     this.#tokens = tokens
@@ -60,12 +68,12 @@ export class TermsEncoder {
     const { owner, token, keepsEnd } = renewal
     const ttlMs = keepsEnd === true ? 0 : renewal.ttlMs
     if (token !== undefined) {
-      return { text: `[${ttlMs},${this.#ownerText(owner)},${token}]`, fastArgs: undefined }
+      return { text: `[${ttlMs},${this.#ownerText(owner)},${token}]`, fast: undefined }
     }
     const last = this.#renewed
     if (last?.ttlMs !== ttlMs || last.owner !== owner) {
       this.#renewed = { ttlMs, owner }
-      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, fastArgs: undefined }
+      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, fast: undefined }
     }
     return this.#renewal
   }
@@ -74,7 +82,7 @@ export class TermsEncoder {
     if (ttlMs !== this.#ttlMs || firm !== this.#firm) {
       this.#withdrawal = {
         text: `[${ttlMs},${firm ? 1 : 0}]`,
-        fastArgs: firm ? undefined : [String(ttlMs)],
+        fast: firm || packTtl(ttlMs, 0) === undefined ? undefined : ttlMs,
       }
       this.#ttlMs = ttlMs
       this.#firm = firm
@@ -83,7 +91,7 @@ export class TermsEncoder {
   }
 
   seal(token: bigint): EncodedTerms {
-    return { text: `[${token}]`, fastArgs: undefined }
+    return { text: `[${token}]`, fast: undefined }
   }
 
   /** The owner as a JSON text inside JSON: the scripts keep it without reading it. */

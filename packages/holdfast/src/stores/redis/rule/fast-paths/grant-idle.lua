@@ -4,8 +4,7 @@
 -- Input   key, id  the lock and the claim
 --         head  the value of the lock's key, or false where there is none
 --         ttl_ms, tokens, terms  of the attempt
---         floor_line  the answer with the token that is the server's time: to write a number as
---         text takes longer than to read it
+--         floor_line  the answer with the token that is the server's time
 -- Output  line  the answer; nil where the lock is not idle or the claim was withdrawn
 local token, tombs_until, kept_until, counts, ring = token_floor, 0, 0, '\0\0\0\0\0\0\0\0\0\0', ''
 local is_idle = not head
@@ -15,8 +14,8 @@ if head and type(head) == 'string' and #head >= IDLE_LENGTH and head:byte() == I
   if last_token >= token then token = last_token + 1 end
   counts = sub(head, 2, 11)
   ring = sub(head, IDLE_LENGTH + 1)
-  -- A text that only looks like the id is no harm: the general path looks again.
-  is_idle = not ring:find(id .. '\0', 1, true)
+  -- A longer id that only begins alike is no harm: the general path looks again.
+  is_idle = not ring:find(id, 1, true)
 end
 -- The head outlives the tombstones. Where it is missing, it may have been evicted alone.
 if is_idle and (not head or tombs_until > now) then is_idle = not try('ZSCORE', key .. ':t', id) end

@@ -16,7 +16,7 @@ local function queue_up(key, id, state)
   -- Withdrawn, or waits already.
   if try('ZSCORE', key .. ':t', id) then return nil end
   local channel = string.match(ARGV[1], '^%S+ (.*)$')
-  local waiter = { id, owner, weight, ttl_ms, tokens + 0, heartbeat_ms, now, now, channel }
+  local waiter = { id, owner, weight, ttl_ms, tokens, heartbeat_ms, now, now, channel }
   if try('HSETNX', key .. ':w', id, cmsgpack.pack(waiter)) ~= 1 then return nil end
   local number = state[SEQUENCE] + 1
   try('ZADD', key .. ':q', string.format('%.0f', number), id)
