@@ -42,7 +42,7 @@ export interface LockOptions {
    */
   readonly maxWaiters?: number | undefined
   /**
-   * With false, `run` resolves when its release has left and not when the store has confirmed it.
+   * With false, `run` resolves when its release is bound to leave and not when it is confirmed.
    * The outcome goes to the events. A later attempt of this client for the same lock leaves behind
    * the release. Up to 1 024 releases of a client are open, and `close` waits for them. Default
    * true.

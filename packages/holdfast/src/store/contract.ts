@@ -347,6 +347,11 @@ export interface Store {
    * writes them later. Only then may the process end without losing them.
    */
   written?(): MaybePromise<void>
+  /**
+   * Sends the requests of this tick now. Present where the client library then writes them at once,
+   * so that a process that exits can still send them.
+   */
+  flush?(): void
   /** Closes connections and files of the store's own, and no client that the caller passed in. */
   close(): MaybePromise<void>
 }

@@ -7,6 +7,7 @@ import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
+import type { RedisServer } from '@holdfast/servers/redis'
 import { isFull } from '../../../../test/support/plan.js'
 import {
   closing,
@@ -66,3 +67,29 @@ test.skipIf(!isFull()).each(LIBRARIES)(
   },
   120_000,
 )
+
+/** Starts to count the calls of scripts at the server. */
+async function countCalls(server: RedisServer): Promise<() => Promise<number>> {
+  const calls = async (): Promise<number> => {
+    const stats = await server.command('INFO', 'commandstats')
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+  }
+  const before = await calls()
+  return async () => (await calls()) - before
+}
+
+test.each([
+  ['one lock', 1, 100],
+  ['512 locks in turn', 512, 600],
+])('a loop of run on %s makes one call a pair', async (_what, names, pairs) => {
+  const server = await startServer()
+  const client = connectTo(server.url, 'ioredis5')
+  const locks = createLocks(closing(redisStore({ client })), { awaitRelease: false })
+  await locks.mutex('first').run(() => undefined)
+  const counted = await countCalls(server)
+  for (let pair = 0; pair < pairs; pair += 1)
+    await locks.mutex(`lock:${pair % names}`).run(() => undefined)
+  await locks.close()
+  // The releases of the first and the last lock travel alone. A renewal may come between.
+  expect(await counted()).toBeLessThanOrEqual(pairs + 4)
+})

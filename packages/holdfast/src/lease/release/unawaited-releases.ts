@@ -3,9 +3,11 @@
  *
  * A later attempt of this client for the same lock leaves behind them. A store with one ordered
  * connection (the trait `ordered`) gets it at once. Any other store gets it when they are answered:
- * an attempt that overtook the release would find the lock busy.
+ * an attempt that overtook the release would find the lock busy. A store that can still send when
+ * the process exits (`flush`) sends an attempt of the same tick in the request of the release.
  */
 import { atTickEndOf, type Clock } from '../../clock/clock.js'
+import { atExit } from '../runtime/at-exit.js'
 import type { Store } from '../../store/contract.js'
 import type { ReleaseOutcome } from './release-until-answered.js'
 
@@ -24,15 +26,20 @@ export class OpenReleases {
   readonly #byLock = new Map<string, Promise<unknown>>()
   /** Each settles when all open releases of its lock are answered. */
   readonly byLock: ReadonlyMap<string, Promise<unknown>> = this.#byLock
-  readonly #store: Pick<Store, 'written'>
+  readonly #store: Pick<Store, 'written' | 'flush'>
   #open = 0
+  /** Whether the store sends the releases of this tick if the process exits. */
+  #isSentAtExit = false
 
-  constructor(store: Pick<Store, 'written'>, clock: Clock) {
+  constructor(store: Pick<Store, 'written' | 'flush'>, clock: Clock) {
     this.#store = store
     this.#atTickEnd = atTickEndOf(clock)
   }
 
-  /** Resolves when the release has been written. Its outcome goes to the events. */
+  /**
+   * Resolves when the release is bound to be written. Its outcome goes to the events. Where the
+   * store can send at once, the next attempt of the same tick then travels with the release.
+   */
   async release(lease: Releasable): Promise<void> {
     if (this.#open >= MOST_OPEN) return lease.releaseQuietly()
     if (typeof lease.return() === 'string') return
@@ -46,9 +53,24 @@ export class OpenReleases {
     void all.then(() => {
       if (this.#byLock.get(name) === all) this.#byLock.delete(name)
     })
+    if (this.#store.flush) {
+      this.#sendAtExit()
+      return
+    }
     // What a store sends together leaves at the end of the tick.
     await new Promise<void>((resolve) => this.#atTickEnd(resolve))
     // The process may end now, and takes along what a client library has not written yet.
     await this.#store.written?.()
+  }
+
+  /** Lets the store send what this tick has queued, if the process exits before the tick ends. */
+  #sendAtExit(): void {
+    if (this.#isSentAtExit) return
+    this.#isSentAtExit = true
+    const forget = atExit(() => this.#store.flush?.())
+    this.#atTickEnd(() => {
+      this.#isSentAtExit = false
+      forget()
+    })
   }
 }

@@ -68,10 +68,12 @@ export class RedisStore implements Store {
   readonly name = STORE_NAME
   readonly traits: Traits
   protected readonly requests: RedisRequests
+  declare readonly flush?: () => void
 
   constructor(requests: RedisRequests, traits = TRAITS) {
     this.requests = requests
     this.traits = traits
+    if (requests.deployment.writesAtOnce === true) this.flush = () => requests.batch.flush()
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {

@@ -8,7 +8,11 @@ type Listener = (...args: unknown[]) => void
 /** A `Redis` of ioredis. */
 export interface IoRedisClient {
   readonly status: string
-  readonly options: { readonly keyPrefix?: string | undefined; readonly db?: number | undefined }
+  readonly options: {
+    readonly keyPrefix?: string | undefined
+    readonly db?: number | undefined
+    readonly enableAutoPipelining?: boolean | undefined
+  }
   call(command: string, ...args: string[]): Promise<unknown>
   duplicate(override?: IoRedisOverride): IoRedisDuplicate
   on(event: string, listener: Listener): unknown

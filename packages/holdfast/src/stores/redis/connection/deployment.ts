@@ -71,6 +71,8 @@ export interface Deployment {
   whenReady(work: () => void): () => void
   /** Runs a script as soon as it can, also after `close`. Ignores the answer. */
   sendLate(...call: ScriptCall): void
+  /** Whether the library writes what it is given at once. Default false. */
+  readonly writesAtOnce?: boolean
   /** Resolves when the library has written what it was given, where it does that later. */
   written(): Promise<void> | undefined
   /** Rejects calls in flight, and closes connections of the store's own. */
@@ -117,6 +119,7 @@ export function oneServer(
     whenReady: (ready) => transport.watchState({ ready, lost: () => undefined }),
     sendLate: (script, keys, args) =>
       void transport.run('source', script, scripts.keysOf(keys), args).catch(() => undefined),
+    writesAtOnce: transport.writesAtOnce === true,
     written: () => transport.written?.(),
     close() {
       caller.close()

@@ -47,6 +47,10 @@ export class MovableTransport implements Transport {
     return this.#client.keyPrefix
   }
 
+  get writesAtOnce(): boolean {
+    return this.#client.writesAtOnce === true
+  }
+
   get isReady(): boolean {
     return this.#current.isReady
   }

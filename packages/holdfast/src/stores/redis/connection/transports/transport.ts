@@ -40,6 +40,8 @@ export interface Transport {
   replace?(): Replacement
   /** Leaves the connection, whose server refuses writes, for one that may lead to the primary. */
   leave?(): void
+  /** Whether the library writes what it is given at once, where it is connected. Default false. */
+  readonly writesAtOnce?: boolean
   /** Resolves when the library has written what it was given, where it does that later. */
   written?(): Promise<void> | undefined
   /**

@@ -13,6 +13,8 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
   return {
     // The library puts it before the keys itself.
     keyPrefix: client.options.keyPrefix ?? '',
+    // Automatic pipelines leave in a later tick.
+    writesAtOnce: client.options.enableAutoPipelining !== true,
     get isReady() {
       return client.status === 'ready'
     },
