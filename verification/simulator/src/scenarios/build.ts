@@ -106,3 +106,18 @@ export function longWaits(
   }
   return found
 }
+
+/** A lock is stolen from a holder that would go on for long, while another process waits. */
+export function stealFromHolder(store: StoreName): Case {
+  return quietCase({
+    store,
+    processes: 3,
+    durationMs: 9000,
+    ttlMs: 1000,
+    actors: [
+      once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 8000 }),
+      once(1, 'p1.a', 'fifo', { atMs: 500, workMs: 10 }),
+      once(2, 'p2.a', 'fifo', { atMs: 1000, workMs: 0 }, { how: 'steal' }),
+    ],
+  })
+}

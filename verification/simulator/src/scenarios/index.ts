@@ -5,7 +5,7 @@
 import { examine, type Examined } from '../explore.js'
 import type { Runtime } from '../runtime.js'
 import { ADOPTION_SCENARIOS } from './adoption.js'
-import { longWaits, NO_LOSS, once, quietCase, type Scenario } from './build.js'
+import { longWaits, NO_LOSS, once, quietCase, stealFromHolder, type Scenario } from './build.js'
 import { RECIPE_SCENARIOS } from './recipe.js'
 import { REDLOCK_SCENARIOS } from './redlock.js'
 
@@ -100,16 +100,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'steal',
     about:
       'A lock is stolen from a holder that would go on for long; the next one has it after a TTL at most',
-    plan: quietCase({
-      processes: 3,
-      durationMs: 9000,
-      ttlMs: 1000,
-      actors: [
-        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 8000 }),
-        once(1, 'p1.a', 'fifo', { atMs: 500, workMs: 10 }),
-        once(2, 'p2.a', 'fifo', { atMs: 1000, workMs: 0 }, { how: 'steal' }),
-      ],
-    }),
+    plan: stealFromHolder('memory'),
     longestWaitMs: 2500,
   },
   {

@@ -1,6 +1,6 @@
 /** The directed scenarios of the queue recipe of etcd and ZooKeeper. */
 import type { Fault } from '../faults/fault.js'
-import { NO_LOSS, once, quietCase, type Scenario } from './build.js'
+import { NO_LOSS, once, quietCase, stealFromHolder, type Scenario } from './build.js'
 
 /** So long that heartbeats come once a second. */
 const TTL_MS = 10_000
@@ -102,17 +102,7 @@ export const RECIPE_SCENARIOS: readonly Scenario[] = [
     name: 'stolen-entry',
     about:
       'A lock is stolen from a holder whose session lives on; the next one has it after a TTL at most',
-    plan: quietCase({
-      store: 'etcd-queue',
-      processes: 3,
-      durationMs: 9000,
-      ttlMs: 1000,
-      actors: [
-        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 8000 }),
-        once(1, 'p1.a', 'fifo', { atMs: 500, workMs: 10 }),
-        once(2, 'p2.a', 'fifo', { atMs: 1000, workMs: 0 }, { how: 'steal' }),
-      ],
-    }),
+    plan: stealFromHolder('etcd-queue'),
     longestWaitMs: 2500,
   },
   {
