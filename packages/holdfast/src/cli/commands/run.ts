@@ -16,7 +16,8 @@ import {
   type RunStatus,
 } from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
-import type { Command, TakeSignal } from './command.js'
+import type { TakeSignal } from '../supervise/signals.js'
+import type { Command } from './command.js'
 import { stderr } from '../output/streams.js'
 
 export const command: Command = {
