@@ -27,6 +27,19 @@ export const queue: Need = {
   },
 }
 
+/** A claim that a steal has removed learns of it. */
+export const remembersSteals: Need = {
+  name: 'remembered steals',
+  has: (traits) => traits.forgetsSteals !== true,
+  async refused(context) {
+    const claim = context.claim()
+    await context.take(claim)
+    await context.store.steal(claim.lock, { now: true, reason: 'a test' })
+    const lost = [{ outcome: 'lost', reason: 'expired' }]
+    assert.deepEqual(await context.store.renew([claim]), lost)
+  },
+}
+
 /** The store wakes a waiter that it granted. */
 export const push: Need = {
   name: 'wakeUp: push',

@@ -165,9 +165,14 @@ export type LossDetails = LockErrorDetails & {
   readonly stealReason?: string | undefined
   /** The TTL of the lease. */
   readonly ttlMs?: number
+  /** The claim waited for the lock: there was no lease yet. */
+  readonly isWaiting?: boolean
 }
 
-/** The lease ended before the work under it did. Another holder may work already. */
+/**
+ * The lease ended before the work under it did, and another holder may work already. Or a steal
+ * ended the wait for the lock.
+ */
 export class LockLostError extends LockError {
   /** @internal */
   static override readonly name: string = 'LockLostError'
@@ -177,11 +182,14 @@ export class LockLostError extends LockError {
   declare readonly stealReason: string | undefined
 
   constructor(reason: LossReason, details: LossDetails) {
-    const { stealReason, ttlMs } = details
+    const { stealReason, ttlMs, isWaiting = false } = details
+    const what = `${LOSS_TEXT[reason]}${stealReason === undefined ? '' : ` (${stealReason})`}`
     super(
       'LOCK_LOST',
-      `The lease on "${details.lock}" was lost: ${LOSS_TEXT[reason]}${stealReason === undefined ? '' : ` (${stealReason})`}. ` +
-        `Stop the work, and let the protected resource check the fencing token.${shortTtlText(reason, ttlMs)}`,
+      isWaiting
+        ? `The wait for "${details.lock}" ended: ${what}. Acquire it again if the work is still wanted.`
+        : `The lease on "${details.lock}" was lost: ${what}. ` +
+            `Stop the work, and let the protected resource check the fencing token.${shortTtlText(reason, ttlMs)}`,
       details,
     )
     this.reason = reason

@@ -125,7 +125,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
         file: 'stores/coordination/queue/queue-waiter.js',
-        find: "if (reading.state === 'absent')\n            return this.#gone(record);\n        if (!lives)\n            return this.#leave(record);",
+        find: "if (reading.state === 'absent')\n            return this.#gone(record, reading.stealReason);\n        if (!lives)\n            return this.#leave(record);",
         replace: "if (reading.state === 'absent')\n            return this.#existing(queueEntry);",
       },
       {

@@ -32,6 +32,7 @@ import { queue } from './verbs/queue.js'
 import { races } from './verbs/races.js'
 import { renew } from './verbs/renew.js'
 import { steal } from './verbs/steal.js'
+import { stealClaim } from './verbs/steal-claim.js'
 import { tokens } from './verbs/tokens.js'
 import { waiting } from './verbs/waiting.js'
 import { withdraw } from './verbs/withdraw.js'
@@ -48,6 +49,7 @@ const GROUPS = [
   names,
   inspect,
   steal,
+  stealClaim,
   downgrade,
   adopt,
   races,

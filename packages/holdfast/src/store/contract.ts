@@ -91,6 +91,10 @@ export interface Busy {
 export interface Withdrawn {
   /** The claim has ended. */
   readonly outcome: 'withdrawn'
+  /** A steal ended it. Only where the store remembers that: see `Traits.forgetsSteals`. */
+  readonly stolen?: true
+  /** The reason that `steal` was given. */
+  readonly stealReason?: string
 }
 
 /** The answer to an attempt; `outcome` says which one. */
@@ -183,8 +187,13 @@ export interface Watch {
   close(): void
 }
 
-/** How a store ends the grants of a lock. */
+/** How a store ends the grants of a lock, or one claim. */
 export interface StealOptions {
+  /**
+   * Ends this claim alone, and nothing where it neither holds nor waits any more. A waiter leaves
+   * the queue at once. Without it the grants of all holders end.
+   */
+  readonly claim?: string | undefined
   /** Free the lock at once, under running code: only the fencing token protects then. */
   readonly now: boolean
   /** The reason, for the holder and `inspect`. At most 256 characters, no control characters. */
@@ -193,8 +202,10 @@ export interface StealOptions {
 
 /** What a steal has ended. */
 export interface StealResult {
-  /** The number of stolen leases. Zero when the lock was free. */
+  /** The number of stolen leases. Zero when the lock was free, or `claim` did not hold it. */
   readonly holders: number
+  /** With `claim`: 1 when the claim waited, and was taken out of the queue. Otherwise 0. */
+  readonly waiters?: number
   /** The longest time until the lock is free, in milliseconds. Undefined while it is guarded. */
   readonly freeInMs: number | undefined
   /** A transaction covers a stolen lease: the lock is free when that transaction has ended. */
@@ -324,7 +335,10 @@ export interface Store {
    * heartbeat.
    */
   watch(claim: Claim, wake: WakeListener): Watch
-  /** Ends the grants of all holders of the lock. The next token is larger. */
+  /**
+   * Ends the grants of all holders of the lock, or one claim. The next token is larger. The claim's
+   * next renewal or attempt is answered with the reason.
+   */
   steal(lock: string, options: StealOptions): MaybePromise<StealResult>
   /**
    * Returns names of locks, page by page. A lock that is in use from the first page to the last one

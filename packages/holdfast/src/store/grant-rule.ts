@@ -18,20 +18,20 @@ import type {
   Claim,
   ClaimRef,
   Granted,
-  LockInfo,
   LostRenewal,
   Renewal,
   RenewResult,
   StealOptions,
   StealResult,
+  Withdrawn,
   WithdrawOutcome,
 } from './contract.js'
 import { addWeight, drop, expireAndPromote, hold, promote } from './expire-and-promote.js'
-import { isIdle, type Holder, type LockState, type RuleStep, type Waiter } from './lock-state.js'
+import { isIdle, type Holder, type LockState, type RuleStep, type Steal } from './lock-state.js'
 import { nextToken } from './next-token.js'
-import { readOwner } from './owner.js'
-import { addTombstone, hasTombstone } from './tombstones.js'
+import { addTombstone, hasTombstone, stealOf } from './tombstones.js'
 
+export { describe } from './describe-lock.js'
 export { expireAndPromote } from './expire-and-promote.js'
 export { isIdle, newLockState } from './lock-state.js'
 export type { Holder, LockState, RuleStep, Waiter } from './lock-state.js'
@@ -45,7 +45,7 @@ export function attempt(
 ): AttemptResult {
   expireAndPromote(state, step)
   // An attempt may arrive after its own withdrawal, or after its lease has ended.
-  if (hasTombstone(state, claim.id, step)) return { outcome: 'withdrawn' }
+  if (hasTombstone(state, claim.id, step)) return withdrawn(stealOf(state, claim.id, step))
   const holder = state.holders.get(claim.id)
   if (holder) return grantedTo(holder, true, step)
   const waiter = state.waiters.get(claim.id)
@@ -84,8 +84,8 @@ export function attempt(
 export function renew(state: LockState, renewal: Renewal, step: RuleStep): RenewResult {
   expireAndPromote(state, step)
   const holder = state.holders.get(renewal.id)
-  if (!holder) return { outcome: 'lost', reason: 'expired' }
-  if (holder.stolen) return stolenLoss(holder)
+  if (!holder) return lossOf(state, renewal.id, step)
+  if (holder.stolen) return stolenLoss(holder.stealReason)
   holder.owner = renewal.owner
   if (renewal.keepsEnd === true) return { outcome: 'renewed' }
   holder.ttlMs = renewal.ttlMs
@@ -141,8 +141,8 @@ export function adopt(state: LockState, adoption: Adoption, step: RuleStep): Ado
   const holder = state.holders.get(from.id)
   const hasToken = holder && holder.token <= token && token < holder.token + holder.tokens
   // The new claim may have been withdrawn before this request arrived.
-  if (!hasToken || hasTombstone(state, to.id, step)) return { outcome: 'lost', reason: 'expired' }
-  if (holder.stolen) return stolenLoss(holder)
+  if (!hasToken || hasTombstone(state, to.id, step)) return lossOf(state, from.id, step)
+  if (holder.stolen) return stolenLoss(holder.stealReason)
   invariant(!state.waiters.has(to.id), 'a waiter adopts no lease', state.lock)
   const heir: Holder = {
     ...holder,
@@ -162,8 +162,8 @@ export function adopt(state: LockState, adoption: Adoption, step: RuleStep): Ado
 }
 
 /**
- * Ends the grants of all holders: at once, or when their leases end.
- * @param lastToken holders with a larger token keep the lock
+ * Ends the grants of all holders, or one claim: at once, or when their leases end.
+ * @param lastToken holders with a larger token keep the lock, unless `claim` names one
  */
 export function steal(
   state: LockState,
@@ -172,7 +172,12 @@ export function steal(
   lastToken: number = Infinity,
 ): StealResult & { readonly freeInMs: number } {
   expireAndPromote(state, step)
-  const holders = [...state.holders.values()].filter(({ token }) => token <= lastToken)
+  const { claim } = options
+  if (claim !== undefined && state.waiters.has(claim))
+    return stealWaiter(state, claim, options, step)
+  const holders = [...state.holders.values()].filter(({ id, token }) =>
+    claim === undefined ? token <= lastToken : id === claim,
+  )
   let freeInMs = 0
   for (const holder of holders) {
     holder.stolen = true
@@ -180,60 +185,29 @@ export function steal(
     freeInMs = Math.max(freeInMs, holder.expiresMs - step.nowMs)
     if (!options.now) continue
     drop(state, holder)
-    addTombstone(state, holder, 'absent', step)
+    addTombstone(state, holder, 'absent', step, { reason: holder.stealReason })
   }
   if (options.now) promote(state, step)
-  return { holders: holders.length, freeInMs: options.now ? 0 : freeInMs }
-}
-
-/**
- * Returns what `inspect` shows of a lock. Undefined without holders and waiters.
- * @param waitersUpTo see `Store.inspect`
- */
-export function describe(
-  lock: string,
-  state: LockState,
-  step: RuleStep,
-  waitersUpTo?: readonly string[],
-): LockInfo | undefined {
-  expireAndPromote(state, step)
-  if (isIdle(state)) return undefined
   return {
-    lock,
-    kind: state.kind,
-    capacity: state.capacity,
-    lastToken: state.lastToken === 0 ? undefined : BigInt(state.lastToken),
-    holders: [...state.holders.values()].map((holder) => ({
-      claimId: holder.id,
-      owner: readOwner(holder.owner),
-      weight: holder.weight,
-      token: holder.tokens === 1 ? BigInt(holder.token) : undefined,
-      heldMs: step.nowMs - holder.grantedMs,
-      remainingMs: holder.expiresMs - step.nowMs,
-      ttlMs: holder.ttlMs,
-      stolen: holder.stolen,
-      ...(holder.stealReason === undefined ? {} : { stealReason: holder.stealReason }),
-    })),
-    waiters: waitersOf(state, waitersUpTo).map((waiter) => ({
-      claimId: waiter.id,
-      owner: readOwner(waiter.owner),
-      weight: waiter.weight,
-      waitedMs: step.nowMs - waiter.sinceMs,
-    })),
+    holders: holders.length,
+    ...(claim === undefined ? {} : { waiters: 0 }),
+    freeInMs: options.now ? 0 : freeInMs,
   }
 }
 
-function waitersOf({ waiters }: LockState, upTo: readonly string[] | undefined): Waiter[] {
-  if (upTo === undefined) return [...waiters.values()]
-  const missing = new Set(upTo.filter((id) => waiters.has(id)))
-  const found: Waiter[] = []
-  if (missing.size === 0) return found
-  for (const waiter of waiters.values()) {
-    found.push(waiter)
-    missing.delete(waiter.id)
-    if (missing.size === 0) break
-  }
-  return found
+/** Takes a waiter out of the queue. */
+function stealWaiter(
+  state: LockState,
+  id: string,
+  { reason }: StealOptions,
+  step: RuleStep,
+): StealResult & { readonly freeInMs: number } {
+  const ttlMs = state.waiters.get(id)?.ttlMs ?? 0
+  state.waiters.delete(id)
+  addTombstone(state, { id, ttlMs }, 'absent', step, { reason })
+  // A lighter claim behind it may fit.
+  promote(state, step)
+  return { holders: 0, waiters: 1, freeInMs: 0 }
 }
 
 function grantedTo(holder: Holder, alreadyGranted: boolean, step: RuleStep): Granted {
@@ -247,7 +221,20 @@ function grantedTo(holder: Holder, alreadyGranted: boolean, step: RuleStep): Gra
   }
 }
 
-function stolenLoss({ stealReason }: Holder): LostRenewal {
+function withdrawn(theft: Steal | undefined): Withdrawn {
+  if (!theft) return { outcome: 'withdrawn' }
+  const { reason } = theft
+  const stolen = { outcome: 'withdrawn', stolen: true } as const
+  return reason === undefined ? stolen : { ...stolen, stealReason: reason }
+}
+
+/** Returns the loss of a claim that does not hold the lock. */
+function lossOf(state: LockState, id: string, step: RuleStep): LostRenewal {
+  const theft = stealOf(state, id, step)
+  return theft ? stolenLoss(theft.reason) : { outcome: 'lost', reason: 'expired' }
+}
+
+function stolenLoss(stealReason: string | undefined): LostRenewal {
   return {
     outcome: 'lost',
     reason: 'stolen',

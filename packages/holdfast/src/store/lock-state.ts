@@ -29,6 +29,13 @@ export interface Waiter {
 export interface Tombstone {
   readonly untilMs: number
   readonly outcome: WithdrawOutcome
+  /** Present when a steal ended the claim. */
+  readonly steal?: Steal | undefined
+}
+
+/** Why a claim is no more. */
+export interface Steal {
+  readonly reason: string | undefined
 }
 
 /** All that a store keeps about one lock. The order of insertion into `waiters` is the queue. */

@@ -29,6 +29,11 @@ export interface Traits {
    */
   readonly ordered?: boolean
   /**
+   * The store keeps no note of a claim that a steal has removed: the claim looks expired. Default
+   * false: its next renewal or attempt is answered with the steal and its reason.
+   */
+  readonly forgetsSteals?: boolean
+  /**
    * The pause between two attempts without a queue or a wake-up: [shortest, longest]. Waiters in a
    * queue that nothing wakes pause no longer than a heartbeat.
    */

@@ -199,6 +199,9 @@ describe('options', () => {
       locks.election('e').campaign({ waitMs: '5' as never }),
       locks.semaphore('s', { permits: 4 }).acquire({ signal: 5 as never }),
       locks.inspect({ prefix: 5 as never }),
+      locks.steal('a', { claim: 5 as never }),
+      locks.steal('a', { claim: 'no claim' }),
+      locks.steal('a', { claim: '' }),
     ]) {
       expect(await outcomeOf<unknown>(refused)).toHaveProperty('error.code', 'LOCK_USAGE')
     }

@@ -95,7 +95,7 @@ test('a lease that was handed off, lost or whose release stays unknown counts on
   world.wire.fate = () => 'fail'
   await world.clock.until(outcomeOf(unknown?.release() ?? Promise.reject(new Error('no lease'))))
   expect(await sdk.series('holdfast.lease.active')).toEqual([{ attributes: REMOTE, value: 0 }])
-  const reason = { 'holdfast.loss.reason': 'expired' }
+  const reason = { 'holdfast.loss.reason': 'stolen' }
   const losses = await sdk.series('holdfast.lease.losses')
   // Each reason begins at zero.
   expect(losses).toHaveLength(4)

@@ -144,7 +144,7 @@ test('a lease that is lost is an event of the callback, and the error of the run
   )
   const { events, attributes, status } = sdk.span('hold a')
   expect(events.map(({ name }) => name)).toEqual(['holdfast.lease.lost', 'exception'])
-  expect(events[0]?.attributes).toEqual({ 'holdfast.loss.reason': 'expired' })
+  expect(events[0]?.attributes).toEqual({ 'holdfast.loss.reason': 'stolen' })
   expect(attributes['error.type']).toBe('LOCK_LOST')
   expect(status.code).toBe(SpanStatusCode.ERROR)
 })

@@ -89,7 +89,7 @@ describe('the message', () => {
     ],
     ['Semaphore acquire', 'weigth', 'Did you mean "weight"?'],
     ['Locks semaphore', 'weight', 'Give it to acquire, tryAcquire or run of a semaphore.'],
-    ['Locks steal', 'force', 'It takes reason, now.'],
+    ['Locks steal', 'force', 'It takes claim, reason, now.'],
     ['Locks inspect', 'prefx', 'Did you mean "prefix"?'],
     ['Locks close', 'grace', 'Did you mean "graceMs"?'],
     ['./embedded embeddedStore', 'dir', 'Did you mean "directory"?'],

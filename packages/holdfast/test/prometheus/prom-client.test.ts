@@ -47,7 +47,7 @@ test('a lost lease is counted by its reason', async () => {
   await world.store.steal('a', { now: true })
   await lease.renew().catch(() => undefined)
   expect(await register.metrics()).toContain(
-    'holdfast_lease_losses_total{store="memory",kind="mutex",reason="expired"} 1',
+    'holdfast_lease_losses_total{store="memory",kind="mutex",reason="stolen"} 1',
   )
 })
 

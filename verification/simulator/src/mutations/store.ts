@@ -46,8 +46,8 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewal extends only the lease of its own claim',
     edits: [
       inRule(
-        "const holder = state.holders.get(renewal.id);\n    if (!holder)\n        return { outcome: 'lost', reason: 'expired' };",
-        "const holder = state.holders.get(renewal.id) ?? [...state.holders.values()][0];\n    if (!holder)\n        return { outcome: 'lost', reason: 'expired' };",
+        'const holder = state.holders.get(renewal.id);\n    if (!holder)\n        return lossOf(state, renewal.id, step);',
+        'const holder = state.holders.get(renewal.id) ?? [...state.holders.values()][0];\n    if (!holder)\n        return lossOf(state, renewal.id, step);',
       ),
     ],
     scenario: 'sleeping-holder',
@@ -121,7 +121,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     breaks: 'The renewals of a stolen lease are refused',
     edits: [
       inRule(
-        'if (holder.stolen)\n        return stolenLoss(holder);\n    holder.owner',
+        'if (holder.stolen)\n        return stolenLoss(holder.stealReason);\n    holder.owner',
         'holder.owner',
       ),
     ],

@@ -24,7 +24,8 @@ function attempt(space: Keyspace, { key, id, terms, channel }: BatchItem): strin
   const wasIdle = space.rule.isIdle(state)
   try {
     const answer = space.rule.attempt(state, claim, options, step)
-    if (answer.outcome === 'withdrawn') return 'x'
+    if (answer.outcome === 'withdrawn')
+      return answer.stolen === true ? `x ${stealReasonText(answer.stealReason)}` : 'x'
     if (answer.outcome === 'waiting') {
       if (!space.channels.has(id)) space.channels.set(id, channel)
       return notYet(`w ${answer.queueNumber ?? '-'}`, answer.holderRemainingMs)

@@ -76,16 +76,17 @@ export function downgrade(space: Keyspace, key: string, [id = '']: readonly stri
 export function steal(
   space: Keyspace,
   key: string,
-  [now, reason = '', lastToken]: readonly string[],
+  [now, reason = '', lastToken, claim = '']: readonly string[],
 ): unknown[] {
   const { state, step } = space.begin(key)
   const options = {
     now: now === '1',
+    ...(claim === '' ? {} : { claim }),
     ...(reason === '' ? {} : { reason: JSON.parse(reason) as string }),
   }
-  const { holders, freeInMs } = space.rule.steal(state, options, step, Number(lastToken))
+  const stolen = space.rule.steal(state, options, step, Number(lastToken))
   publishPromoted(space, key)
-  return [holders, freeInMs.toFixed(3)]
+  return [stolen.holders, stolen.freeInMs.toFixed(3), stolen.waiters ?? 0]
 }
 
 /** Decides as `rule/parts/adopt.lua` does. */

@@ -16,11 +16,20 @@ import type { Command } from './command.js'
 
 const OPTIONS = {
   ...STORE_OPTIONS,
-  confirm: { type: 'string', value: 'NAME', help: 'The name of the lock once more.' },
+  claim: {
+    type: 'string',
+    value: 'ID',
+    help: 'The only claim to end, of a holder or a waiter: its id as inspect shows it.',
+  },
+  confirm: {
+    type: 'string',
+    value: 'NAME',
+    help: 'The name of the lock once more. Not needed with --claim.',
+  },
   reason: {
     type: 'string',
     value: 'TEXT',
-    help: 'Why. The holder and inspect show it; with --now only the holder on etcd shows it.',
+    help: 'Why. The claim learns it, and inspect shows it. ZooKeeper keeps no reason for a waiter, nor with --now.',
   },
   now: {
     type: 'boolean',
@@ -30,19 +39,18 @@ const OPTIONS = {
   ...OUTPUT_OPTIONS,
 } as const satisfies OptionTable
 
-/** How long the store refuses a stolen claim. No request stays in flight for that long. */
-const REFUSED_MS = 3_600_000
+const USAGE = 'holdfast steal NAME (--claim ID | --confirm NAME) --reason TEXT [--now]'
 
 export const command: Command = {
   help: {
-    usage: 'holdfast steal NAME [CLAIM] --confirm NAME --reason TEXT [--now] [options]',
+    usage: `${USAGE} [options]`,
     about: `Ends the grants of the lock NAME. The store refuses their renewals from now on. The lock is free when the
 holders let go, or when their leases end. This frees the lock for the waiters; it does not acquire it.
 
-With CLAIM, a claim id of inspect, it ends that claim alone, of a holder or a waiter, and at once, under running
-code. A \`holdfast run\` notices at its next renewal and ends its command.
+With --claim it ends that claim alone, of a holder or a waiter. A waiter leaves the queue at once. When the claim
+neither holds nor waits any more, nothing is stolen from its successor.
 
-Exits with 66 when the lock has no holder, or the claim is not there.`,
+Exits with 66 when nothing was stolen.`,
     options: OPTIONS,
   },
 
@@ -50,19 +58,21 @@ Exits with 66 when the lock has no holder, or the claim is not there.`,
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
     if (values.help === true) return printHelp(this.help)
-    const [operand, claimId, extra] = operandsOf(parsed)
-    if (operand === undefined || extra !== undefined)
-      throw new UsageError('Write: holdfast steal NAME [CLAIM] --confirm NAME --reason TEXT')
-    if (claimId !== undefined && !/^[\w.-]{1,64}$/.test(claimId))
-      throw new UsageError(`${JSON.stringify(claimId)} is not a claim id.`)
-    const reason = checkConsent(operand, values.confirm, values.reason)
+    const { claim } = values
+    const [operand, extra] = operandsOf(parsed)
+    if (operand === undefined || extra !== undefined) throw new UsageError(`Write: ${USAGE}`)
+    if (claim !== undefined && !/^[\w.-]{1,64}$/.test(claim))
+      throw new UsageError(`--claim ${JSON.stringify(claim)} is not a claim id.`)
+    // A claim that was looked at is named by its id already.
+    const reason = checkConsent(operand, values.confirm ?? (claim && operand), values.reason)
     const name = inNamespace(values.namespace, operand)
     const by = `${userName()}@${hostname()}`
     return withLocks(values, async (locks, location) => {
+      const how = { now: values.now ?? false, reason: `${by}: ${reason}` }
       const answer =
-        claimId === undefined
-          ? await stealLock(locks, name, { now: values.now ?? false, reason: `${by}: ${reason}` })
-          : await stealClaim(locks, name, claimId)
+        claim === undefined
+          ? await stealLock(locks, name, how)
+          : await stealClaim(locks, name, { ...how, claim })
       if (values.json === true)
         printAnswer({ lock: name, store: location.shown, ...answer.json, reason, by })
       else stdout().write(`${answer.text} (${by}: ${reason}).${answer.then}\n`)
@@ -93,24 +103,35 @@ async function stealLock(
   }
 }
 
-async function stealClaim(locks: Locks, name: string, claimId: string): Promise<Answer> {
-  const { store } = locks
-  // `mutex` checks the name.
-  const { name: lock } = locks.mutex(name)
-  const outcome = await store.withdraw({ lock, id: claimId, ttlMs: REFUSED_MS })
-  if (outcome === 'absent') {
+async function stealClaim(
+  locks: Locks,
+  name: string,
+  options: { readonly claim: string; readonly now: boolean; readonly reason: string },
+): Promise<Answer> {
+  const { holders, waiters = 0, freeInMs, guarded = false } = await locks.steal(name, options)
+  const { claim: claimId } = options
+  if (holders + waiters === 0) {
     throw notHeld(
       name,
-      `The claim ${claimId} neither holds "${name}" nor waits for it: it was released, or its lease ended.`,
+      `The claim ${claimId} neither holds "${name}" nor waits for it any more, so nothing was stolen.`,
     )
   }
+  if (waiters > 0) {
+    return {
+      json: { claimId, outcome: 'left', freeInMs: null, guarded },
+      text: `Took the claim ${claimId} out of the queue of "${name}"`,
+      then: '',
+    }
+  }
   return {
-    json: { claimId, outcome },
-    text:
-      outcome === 'released'
-        ? `Took "${name}" from the claim ${claimId}`
-        : `Took the claim ${claimId} out of the queue of "${name}"`,
-    then: '',
+    json: {
+      claimId,
+      outcome: 'stolen',
+      freeInMs: freeInMs === undefined ? null : Math.round(freeInMs),
+      guarded,
+    },
+    text: `Took "${name}" from the claim ${claimId}`,
+    then: ` ${whenText(freeInMs)}`,
   }
 }
 

@@ -7,6 +7,7 @@
  * without a holder.
  */
 import type { AttemptResult, PushedGrant, RenewResult } from '../../store/contract.js'
+import { LockLostError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { ClaimAttempts } from './claim-attempts.js'
@@ -60,6 +61,7 @@ export class PendingClaim extends ClaimAttempts {
       case 'busy':
         return this.poll(sent, answer.holderRemainingMs)
       case 'withdrawn':
+        if (answer.stolen === true) return this.stolen(answer.stealReason)
         // Its place was lost, for instance because a pushed grant ran out while this process slept.
         return this.restart()
     }
@@ -73,6 +75,14 @@ export class PendingClaim extends ClaimAttempts {
     const terms = termsOfPush(message, this.claim, evidence)
     if (terms) this.grant(terms)
     else this.send()
+  }
+
+  /** Ends the claim, which a steal took out of the queue. */
+  private stolen(stealReason: string | undefined): void {
+    const { runtime } = this.services
+    this.end()
+    const details = { lock: this.lock, store: runtime.store.name, stealReason, isWaiting: true }
+    this.listener.done(undefined, new LockLostError('stolen', details))
   }
 
   /** @param isWhole whether it has just been renewed to its whole TTL */

@@ -39,6 +39,7 @@ const CROWD = 40
 export class EtcdService implements CoordinationService<EtcdSession> {
   readonly graceMs = 0
   readonly adopts = true
+  readonly forgetsSteals = false
   readonly keepsOrder = false
   readonly #connection: Connection
   readonly #batches: Batches
@@ -151,8 +152,8 @@ export class EtcdService implements CoordinationService<EtcdSession> {
     return this.#removals.block(claim)
   }
 
-  evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
-    return this.#removals.evict(listed, reason)
+  evict(listed: ListedEntry, reason: string | undefined, isOnly: boolean): Promise<boolean> {
+    return this.#removals.evict(listed, reason, isOnly)
   }
 
   async noteAdopted(claim: ClaimRef): Promise<void> {

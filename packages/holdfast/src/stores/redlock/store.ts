@@ -171,13 +171,17 @@ export class RedlockStore implements Store {
     this.#assertOpen()
     // The nodes count votes. An inspection shows which of them make up leases.
     const [info] = await inspectLocks(this.#panel, [lock])
-    const holders = info?.holders.length ?? 0
+    const { claim } = options
+    const found = info?.holders.filter(({ claimId }) => claim === undefined || claimId === claim)
+    const holders = found?.length ?? 0
+    if (claim !== undefined && holders === 0) return { holders, waiters: 0, freeInMs: 0 }
     const answers = await this.#poll(
       (node) => node.steal(lock, options),
       () => false,
     )
     if (answers.values.length < this.#quorum) throw this.#unknown('the stealing', answers, lock)
-    return { holders, freeInMs: Math.max(...answers.values.map(({ freeInMs = 0 }) => freeInMs)) }
+    const freeInMs = Math.max(...answers.values.map((answer) => answer.freeInMs ?? 0))
+    return { holders, ...(claim === undefined ? {} : { waiters: 0 }), freeInMs }
   }
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection

@@ -39,6 +39,7 @@ export interface Request {
     | 'adopt'
     | 'takeOver'
     | 'steal'
+    | 'stealClaim'
     | 'inspect'
     | 'guard'
   readonly lock: string
@@ -108,7 +109,17 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
         store,
       )
     default:
-      return { outcome: 'withdrawn' }
+      return withdrawnResult(answer)
+  }
+}
+
+function withdrawnResult({ stolen, stealReason }: Answer): AttemptResult {
+  if (!isTrue(stolen)) return { outcome: 'withdrawn' }
+  const text = parseText(stealReason)
+  return {
+    outcome: 'withdrawn',
+    stolen: true,
+    ...(text === undefined ? {} : { stealReason: text }),
   }
 }
 
@@ -195,18 +206,26 @@ export function inspectRequest(lock: string, waitersUpTo?: readonly string[]): R
   return waitersUpTo ? { ...request, upTo: waitersUpTo.join(',') } : request
 }
 
-export function stealRequest(lock: string, { now, reason }: StealOptions): Request {
+/**
+ * A schema of an earlier version does not know the verb for one claim, so that it does not end the
+ * grants of all holders.
+ */
+export function stealRequest(lock: string, { claim, now, reason }: StealOptions): Request {
   return {
-    verb: 'steal',
+    ...(claim === undefined ? { verb: 'steal' } : { verb: 'stealClaim', id: claim }),
     lock,
     now,
     ...(reason === undefined ? {} : { stealReason: plainJson(reason) }),
   }
 }
 
-export function stealResult({ holders, freeInMs, guarded }: Answer): StealResult {
-  if (isTrue(guarded)) return { holders: Number(holders), freeInMs: undefined, guarded: true }
-  return { holders: Number(holders), freeInMs: Number(freeInMs) }
+export function stealResult({ holders, waiters, freeInMs, guarded }: Answer): StealResult {
+  const ended = {
+    holders: Number(holders),
+    ...(typeof waiters === 'number' ? { waiters } : {}),
+  }
+  if (isTrue(guarded)) return { ...ended, freeInMs: undefined, guarded: true }
+  return { ...ended, freeInMs: Number(freeInMs) }
 }
 
 /** Returns the result of `downgrade` or `guard`. */

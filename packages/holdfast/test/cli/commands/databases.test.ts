@@ -75,7 +75,7 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
 const COMMANDS = [
   ['ls'],
   ['inspect', 'job'],
-  ['steal', 'job', 'claim', '--confirm', 'job', '--reason', 'test'],
+  ['steal', 'job', '--claim', 'claim', '--reason', 'test'],
   ['steal', 'job', '--confirm', 'job', '--reason', 'test'],
   ['doctor'],
   ['migrate'],

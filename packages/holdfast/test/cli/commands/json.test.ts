@@ -90,7 +90,7 @@ test('run, steal, handles, doctor, migrate and failures', async () => {
   const next = await box.holder('job')
   const claim = (await box.inspect('job'))?.holders[0]?.claimId ?? ''
   const consent = ['--confirm', 'job', '--reason', 'why']
-  const one = box.holdfast(['steal', 'job', claim, ...consent, '--json'])
+  const one = box.holdfast(['steal', 'job', '--claim', claim, ...consent, '--json'])
   expect(await one.code()).toBe(0)
   expectValid('steal', one.stdout)
   const acquire = box.holdfast(['acquire', 'handed', '--json'])

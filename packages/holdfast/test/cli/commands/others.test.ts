@@ -30,8 +30,8 @@ describe('bad input', () => {
     ['a release without a handle', ['release'], 64],
     ['a text that is no handle', ['release', 'x'], 64],
     ['half a handle', ['renew', 'hf1.abc'], 64],
-    ['a claim id that is none', ['steal', 'x', 'a b', ...CONSENT], 64],
-    ['a claim that is not held', ['steal', 'x', 'absent.1', ...CONSENT], 66],
+    ['a claim id that is none', ['steal', 'x', '--claim', 'a b', ...CONSENT], 64],
+    ['a claim that is not held', ['steal', 'x', '--claim', 'absent.1', ...CONSENT], 66],
     ['a steal of a free lock', ['steal', 'x', '--confirm', 'x', '--reason', 'why'], 66],
     ['an empty namespace', ['run', 'x', '--namespace', '', '--', 'true'], 64],
   ])('%s', async (_, args, code) => {
@@ -242,15 +242,31 @@ describe('holdfast ls among more locks than it shows', () => {
   })
 })
 
-describe('holdfast steal NAME CLAIM', () => {
+describe('holdfast steal NAME --claim ID', () => {
   it('ends one claim at once, and its run ends', async () => {
     const box = new Box()
     const holder = await box.holder('job', ['--ttl', '2s'])
     const claim = (await box.inspect('job'))?.holders[0]?.claimId ?? ''
-    const steal = box.holdfast(['steal', 'job', claim, '--confirm', 'job', '--reason', 'why'])
+    const steal = box.holdfast(['steal', 'job', '--claim', claim, '--reason', 'why', '--now'])
     expect(await steal.code()).toBe(0)
-    expect(steal.stdout).toMatch(/^Took "job" from the claim \S+ \(.*: why\)\.\n$/)
+    expect(steal.stdout).toMatch(/^Took "job" from the claim \S+ \(.*: why\)\. It is free now\./)
     expect(await holder.code()).toBe(74)
+    expect(holder.stderr).toContain(': why')
+  })
+
+  it('takes a waiter out of the queue, and its run says why', async () => {
+    const box = new Box()
+    const holder = await box.holder('job')
+    const waiter = box.holdfast(['run', 'job', '--', 'true'])
+    await box.waiters('job', 1)
+    const claim = (await box.inspect('job'))?.waiters[0]?.claimId ?? ''
+    const steal = box.holdfast(['steal', 'job', '--claim', claim, '--reason', 'why'])
+    expect(await steal.code()).toBe(0)
+    expect(steal.stdout).toMatch(/^Took the claim \S+ out of the queue of "job" \(.*: why\)\.\n$/)
+    expect(await waiter.code()).toBe(74)
+    expect(waiter.stderr).toContain(': why')
+    holder.types('\n')
+    expect(await holder.code()).toBe(0)
   })
 })
 

@@ -101,7 +101,7 @@ describe.each([
     const box = project()
     const first = await box.holder(lock, ['--ttl', '2s'])
     const claim = (await box.inspect(lock))?.holders[0]?.claimId ?? ''
-    const one = box.holdfast(['steal', lock, claim, '--confirm', lock, '--reason', 'a test'])
+    const one = box.holdfast(['steal', lock, '--claim', claim, '--reason', 'a test', '--now'])
     expect(await one.code()).toBe(0)
     expect(one.stdout).toContain(`Took "${lock}" from the claim ${claim}`)
     expect(await first.code()).toBe(74)

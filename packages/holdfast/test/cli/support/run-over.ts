@@ -63,7 +63,7 @@ export function runOver(store: string, env: () => StoreEnv): void {
       expect(ls.stdout).toContain('a/b ü')
       for (const { claimId } of (await inspect(box, 'a/b ü'))?.holders ?? []) {
         expect(
-          await code(box, 'steal', 'a/b ü', claimId, '--confirm', 'a/b ü', '--reason', 'test'),
+          await code(box, 'steal', 'a/b ü', '--claim', claimId, '--reason', 'test', '--now'),
         ).toBe(0)
       }
       expect(await code(box, 'run', 'a/b ü', '--wait', '10s', '--', 'true')).toBe(0)

@@ -124,7 +124,7 @@ describe('the loss signal', () => {
     await store.steal('a', { now: true })
     await clock.advance(TTL_MS / 3 + 10)
     expect(lease.signal.aborted).toBe(true)
-    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired', lock: 'a' })
+    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'stolen', lock: 'a' })
   })
 
   test('is born aborted when it is first asked for after the loss', async () => {

@@ -30,7 +30,7 @@ test('a lost lease is an error with its fields, its token as text', async () => 
   const fields = { lock: 'a', kind: 'mutex', store: 'memory', claimId }
   expect(lines).toMatchObject([
     { level: 20, msg: 'holdfast granted: "a"', event: 'granted', ...fields, token: String(token) },
-    { level: 50, msg: 'holdfast lost: "a"', event: 'lost', ...fields, reason: 'expired' },
+    { level: 50, msg: 'holdfast lost: "a"', event: 'lost', ...fields, reason: 'stolen' },
   ])
 })
 

@@ -37,6 +37,7 @@ const TRIES = 10
 export class TransactionService implements CoordinationService<TransactionSession> {
   readonly graceMs = 0
   readonly adopts = true
+  readonly forgetsSteals = false
   readonly keepsOrder = false
   readonly #given: RequestOptions
   readonly #server: CoordinationServer
@@ -133,8 +134,8 @@ export class TransactionService implements CoordinationService<TransactionSessio
     return taken
   }
 
-  evict({ entry }: ListedEntry, reason: string | undefined): Promise<boolean> {
-    return this.#requests.ask(() => this.#transactions.evict(entry, reason ?? ''))
+  evict({ entry }: ListedEntry, reason: string | undefined, isOnly: boolean): Promise<boolean> {
+    return this.#requests.ask(() => this.#transactions.evict(entry, reason ?? '', isOnly))
   }
 
   async noteAdopted(claim: ClaimRef): Promise<void> {

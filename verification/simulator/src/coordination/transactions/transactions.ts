@@ -143,10 +143,13 @@ export class Transactions {
     return taken
   }
 
-  /** Removes an entry of any claim, and leaves the reason. False when it was gone. */
-  evict({ lock, key, id, number }: Entry, stealReason: string): boolean {
+  /**
+   * Removes an entry of any claim, and leaves the reason. False when it was gone.
+   * @param isOnly whether it stays as the entry of another claim
+   */
+  evict({ lock, key, id, number }: Entry, stealReason: string, isOnly: boolean): boolean {
     const found = this.#server.entryAt(lock, key)
-    if (found?.number === number) {
+    if (found?.number === number && (!isOnly || found.id === id)) {
       this.#server.remove(found, { stealReason })
       return true
     }

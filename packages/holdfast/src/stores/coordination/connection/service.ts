@@ -174,6 +174,8 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
   readonly graceMs: number
   /** Whether `amend` can give an entry another id and another session in one step. */
   readonly adopts: boolean
+  /** Whether `evict` leaves no reason. */
+  readonly forgetsSteals: boolean
   /** Whether the entries of claims that wait are made in the order of the calls of `enter`. */
   readonly keepsOrder: boolean
   /**
@@ -218,10 +220,10 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
    */
   block(claim: ClaimRef): Promise<Pick<EntryData, 'detached'> | undefined>
   /**
-   * Removes an entry of another client, and leaves the reason where the service can. The entry goes
-   * also when another claim has adopted it since it was listed.
+   * Removes an entry of another client, and leaves the reason where the service can.
+   * @param isOnly whether the entry stays when another claim has adopted it since it was listed
    */
-  evict(listed: ListedEntry, reason: string | undefined): Promise<boolean>
+  evict(listed: ListedEntry, reason: string | undefined, isOnly: boolean): Promise<boolean>
   /** Another claim has taken over the entry of a claim of this client. Where `adopts` is true. */
   noteAdopted?(claim: ClaimRef): Promise<void>
   /**

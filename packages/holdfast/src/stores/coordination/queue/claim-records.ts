@@ -140,6 +140,8 @@ export interface ClaimRecord<S extends ServiceSession> {
   blocking: Promise<WithdrawOutcome> | undefined
   /** What the withdrawal came to, once that is known. */
   outcome: WithdrawOutcome | undefined
+  /** The reason of the steal that removed it, once that is known. Empty where none was given. */
+  stealReason: string | undefined
 }
 
 export class ClaimRecords<S extends ServiceSession> {
@@ -162,6 +164,7 @@ export class ClaimRecords<S extends ServiceSession> {
       withdrawn: false,
       blocking: undefined,
       outcome: undefined,
+      stealReason: undefined,
     }
     this.#alive.set(key, record)
     return record
@@ -186,8 +189,9 @@ export class ClaimRecords<S extends ServiceSession> {
   }
 
   /** Notes that its entry is gone for certain. */
-  noteGone(record: ClaimRecord<S>, outcome: WithdrawOutcome): void {
+  noteGone(record: ClaimRecord<S>, outcome: WithdrawOutcome, stealReason?: string): void {
     this.markWithdrawn(record)
+    record.stealReason = stealReason
     record.outcome = outcome
     record.queueEntry = undefined
     this.#alive.delete(record.key)

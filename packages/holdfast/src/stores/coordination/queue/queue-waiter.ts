@@ -15,6 +15,7 @@ import {
   type Granted,
   type WakeListener,
   type Watch,
+  type Withdrawn,
 } from '../../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from '../wire.js'
@@ -68,7 +69,7 @@ export class QueueWaiter<S extends ServiceSession> {
       this.#read(queueEntry, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
-    if (reading.state === 'absent') return this.#gone(record)
+    if (reading.state === 'absent') return this.#gone(record, reading.stealReason)
     if (!lives) return this.#leave(record)
     queueEntry.see(reading)
     if (!queueEntry.grant && !mayGo(claim, reading)) {
@@ -235,9 +236,9 @@ export class QueueWaiter<S extends ServiceSession> {
   /**
    * Its entry is no more: the session ended, or it was removed. It will never be granted.
    */
-  #gone(record: ClaimRecord<S>): AttemptResult {
-    this.#context.records.noteGone(record, 'absent')
-    return { outcome: 'withdrawn' }
+  #gone(record: ClaimRecord<S>, stealReason: string | undefined): AttemptResult {
+    this.#context.records.noteGone(record, 'absent', stealReason)
+    return withdrawn(record)
   }
 
   /**
@@ -252,6 +253,15 @@ export class QueueWaiter<S extends ServiceSession> {
   #left(queueEntry: QueueEntry<S>): number {
     return queueEntry.endMs - this.#context.clock.monotonicMs()
   }
+}
+
+/** Returns the answer to the attempt of a claim that is no more. */
+export function withdrawn({
+  stealReason,
+}: Pick<ClaimRecord<ServiceSession>, 'stealReason'>): Withdrawn {
+  if (stealReason === undefined) return { outcome: 'withdrawn' }
+  const stolen = { outcome: 'withdrawn', stolen: true } as const
+  return stealReason === '' ? stolen : { ...stolen, stealReason }
 }
 
 /** Also how long a grant to a waiter lives until its first renewal. */

@@ -30,6 +30,8 @@ export class Administration<S extends ServiceSession> {
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
+    const { claim } = options
+    if (claim !== undefined) return this.#stealClaim(lock, claim, options)
     const [queue] = await this.#context.service.readQueues([lock], [])
     const { holders } = split(queue)
     const freed = await Promise.all(holders.map((holder) => this.#stealOne(holder, options)))
@@ -38,6 +40,20 @@ export class Administration<S extends ServiceSession> {
       holders: freed.filter((leftMs) => leftMs !== undefined).length,
       freeInMs: Math.max(0, ...freeInMs),
     }
+  }
+
+  async #stealClaim(lock: string, claim: string, options: StealOptions): Promise<StealResult> {
+    const { service } = this.#context
+    const [queue] = await service.readQueues([lock], [claim])
+    const { holders, waiters } = split(queue)
+    const isIt = ({ entry }: ListedEntry): boolean => entry.id === claim
+    const [holder, waiter] = [holders.find(isIt), waiters.find(isIt)]
+    if (waiter) {
+      const isEvicted = await service.evict(waiter, options.reason, true)
+      return { holders: 0, waiters: isEvicted ? 1 : 0, freeInMs: 0 }
+    }
+    const leftMs = holder && (await this.#stealOne(holder, options))
+    return { holders: leftMs === undefined ? 0 : 1, waiters: 0, freeInMs: leftMs ?? 0 }
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
@@ -61,9 +77,13 @@ export class Administration<S extends ServiceSession> {
   }
 
   /** How long it may still be held, or undefined when it was gone already. */
-  async #stealOne(holder: ListedEntry, { now, reason }: StealOptions): Promise<number | undefined> {
+  async #stealOne(
+    holder: ListedEntry,
+    { claim, now, reason }: StealOptions,
+  ): Promise<number | undefined> {
     const { service } = this.#context
-    if (now) return (await service.evict(holder, reason)) ? 0 : undefined
+    const isOnly = claim !== undefined
+    if (now) return (await service.evict(holder, reason, isOnly)) ? 0 : undefined
     const { inDoubt } = service
     let found: ListedEntry | undefined = holder
     for (let tries = 0; tries < TRIES; tries += 1) {
@@ -79,6 +99,7 @@ export class Administration<S extends ServiceSession> {
       // It may be another claim's by now, which has adopted it.
       const [queue] = await service.readQueues([entry.lock], [])
       found = queue?.entries.find((one) => one.entry.number === entry.number)
+      if (isOnly && found?.entry.id !== claim) found = undefined
     }
     throw this.#changedTooOften(holder.entry)
   }

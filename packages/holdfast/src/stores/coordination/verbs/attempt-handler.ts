@@ -7,7 +7,7 @@ import { AttemptOrder } from '../../../store/attempt-order.js'
 import type { StoreContext } from '../queue/context.js'
 import { QueueEntrance } from '../queue/queue-entrance.js'
 import type { ServiceSession } from '../connection/service.js'
-import type { QueueWaiter } from '../queue/queue-waiter.js'
+import { withdrawn, type QueueWaiter } from '../queue/queue-waiter.js'
 
 export class AttemptHandler<S extends ServiceSession> {
   readonly #context: StoreContext<S>
@@ -25,7 +25,7 @@ export class AttemptHandler<S extends ServiceSession> {
   async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const { records } = this.#context
     const known = records.get(claim)
-    if (known?.withdrawn) return { outcome: 'withdrawn' }
+    if (known?.withdrawn) return withdrawn(known)
     if (known?.queueEntry) return this.#waiting.again(known, known.queueEntry, claim, options)
     if (known?.entering) {
       await known.entering.catch(() => undefined)

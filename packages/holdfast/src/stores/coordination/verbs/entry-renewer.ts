@@ -45,6 +45,7 @@ export class EntryRenewer<S extends ServiceSession> {
     const record = this.#context.records.get(renewal)
     const queueEntry = record?.queueEntry
     if (!record) return this.#renewUnknown(renewal)
+    if (record.stealReason !== undefined) return stolenLoss(record.stealReason)
     if (record.withdrawn || !queueEntry?.grant) return EXPIRED
     try {
       return await this.#renewEntry(record, queueEntry, renewal, keep)
@@ -122,7 +123,7 @@ export class EntryRenewer<S extends ServiceSession> {
       this.#context.removing.scheduleRemoval(record)
       return stolenLoss(reading.data.stealReason)
     }
-    this.#context.records.noteGone(record, 'absent')
+    this.#context.records.noteGone(record, 'absent', reading.stealReason)
     return reading.stealReason === undefined ? EXPIRED : stolenLoss(reading.stealReason)
   }
 

@@ -43,7 +43,13 @@ type PackedWish = [
 ]
 /** Whole milliseconds will do for heartbeats. */
 type PackedWaiter = [id: string, wish: number, sinceMs: number, seenAfterMs: number]
-type PackedTombstone = [id: string, untilMs: number, WithdrawOutcome]
+type PackedTombstone = [
+  id: string,
+  untilMs: number,
+  WithdrawOutcome,
+  /** Stolen, or stolen for a reason. Left out when it was not stolen. */
+  stolen?: 1 | string,
+]
 
 interface PackedLock {
   readonly k: LockKind
@@ -91,11 +97,9 @@ export function pack({ state, peerIds }: StoredLock): string {
     const sinceMs = Math.round(waiter.sinceMs)
     return [shortId(waiter), indexOfWish(q, wish), sinceMs, Math.round(waiter.seenMs) - sinceMs]
   })
-  const d = Array.from(state.tombstones, ([id, { untilMs, outcome }]): PackedTombstone => [
-    id,
-    untilMs,
-    outcome,
-  ])
+  const d = Array.from(state.tombstones, ([id, { untilMs, outcome, steal }]): PackedTombstone =>
+    steal ? [id, untilMs, outcome, steal.reason ?? 1] : [id, untilMs, outcome],
+  )
   const packed: PackedLock = {
     k: state.kind,
     c: state.capacity,
@@ -126,7 +130,11 @@ export function unpack(name: string, text: string): StoredLock {
     )
   }
   unpackWaiters(packed, sources, lock)
-  for (const [id, untilMs, outcome] of packed.d) state.tombstones.set(id, { untilMs, outcome })
+  for (const [id, untilMs, outcome, stolen] of packed.d) {
+    const reason = typeof stolen === 'string' ? stolen : undefined
+    const steal = stolen === undefined ? {} : { steal: { reason } }
+    state.tombstones.set(id, { untilMs, outcome, ...steal })
+  }
   return lock
 }
 

@@ -132,12 +132,17 @@ export class EntryRemovals {
     return gone.taken
   }
 
-  async evict(listed: ListedEntry, reason: string | undefined): Promise<boolean> {
+  async evict(listed: ListedEntry, reason: string | undefined, isOnly: boolean): Promise<boolean> {
+    const { id } = listed.entry
     const removed = await this.#tombstoneLeases.under(WORD_MS, (lease) =>
-      this.#takeOut(listed, true, (entry) => [
-        op.remove(entry.key),
-        op.put(this.#keys.goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
-      ]),
+      this.#takeOut(listed, true, (entry) =>
+        isOnly && entry.id !== id
+          ? undefined
+          : [
+              op.remove(entry.key),
+              op.put(this.#keys.goneKey(entry), encodeGone({ stealReason: reason ?? '' }), lease),
+            ],
+      ),
     )
     // An earlier try of this request, whose answer was lost, may have stolen it.
     return removed === 'removed' || removed.stealReason !== undefined

@@ -54,6 +54,7 @@ begin
         when 'adopt' then call holdfast_adopt_v1(v_request, v_now, v_answer);
         when 'takeOver' then call holdfast_adopt_v1(v_request, v_now, v_answer);
         when 'steal' then call holdfast_steal_v1(v_request, v_now, v_answer, a_channels);
+        when 'stealClaim' then call holdfast_steal_v1(v_request, v_now, v_answer, a_channels);
         when 'guard' then call holdfast_create_guard_v1(v_request, v_answer);
         when 'inspect' then call holdfast_inspect_v1(v_request, v_now, v_answer);
       end case;

@@ -28,6 +28,7 @@ attempt: begin
   declare v_held bigint default 0;
   declare v_next_us, v_token bigint;
   declare v_left_ms double;
+  declare v_steal_reason text character set utf8mb4;
   declare v_pass, v_queued, v_taken, v_withdrawn boolean;
 
   select kind, capacity, not guarded,
@@ -40,7 +41,10 @@ attempt: begin
     into v_kind, v_capacity, v_pass, v_queued, v_taken, v_withdrawn
     from holdfast_locks l where l.name = a_name;
   if v_withdrawn then
-    set a_answer = json_object('outcome', 'withdrawn');
+    call holdfast_find_theft_v1(a_name, a_id, a_now, v_taken, v_steal_reason);
+    set a_answer = json_object(
+      'outcome', 'withdrawn', 'stolen', v_taken, 'stealReason', v_steal_reason
+    );
     leave attempt;
   end if;
   -- Most locks are free, and a sum costs more than a check for rows.

@@ -22,7 +22,7 @@ begin
     delete from holdfast_waiters where name = a_name and id = a_id;
     if row_count() = 0 then
       set v_made_room = false;
-      select coalesce(max(outcome), 'absent') into v_outcome from holdfast_tombstones
+      select if(max(outcome) = 'stolen', 'absent', coalesce(max(outcome), 'absent')) into v_outcome from holdfast_tombstones
        where name = a_name and id = a_id and until_us > a_now;
     end if;
   end if;

@@ -99,6 +99,7 @@ begin
         when 'adopt' then holdfast.adopt_v1(v_request, v_now)
         when 'takeOver' then holdfast.adopt_v1(v_request, v_now)
         when 'steal' then holdfast.steal_v1(v_request, v_now)
+        when 'stealClaim' then holdfast.steal_v1(v_request, v_now)
         when 'guard' then holdfast.create_guard_v1(v_request)
         when 'inspect' then holdfast.inspect_v1(v_request, v_now)
       end;
@@ -108,7 +109,7 @@ begin
       v_answers[v_position] := v_answer;
       v_durable := v_durable
         or v_request ->> 'verb' in
-          ('renew', 'withdraw', 'downgrade', 'adopt', 'takeOver', 'steal', 'guard');
+          ('renew', 'withdraw', 'downgrade', 'adopt', 'takeOver', 'steal', 'stealClaim', 'guard');
     end loop;
   end if;
   if v_has_slots then

@@ -20,6 +20,7 @@ declare
   v_left_ms double precision;
   v_fits boolean;
   v_seq bigint;
+  v_theft text;
 begin
   select l.kind, l.capacity, l.guarded,
          exists (
@@ -29,7 +30,12 @@ begin
          exists (select from holdfast.waiters w where w.lock = a_lock) as queued,
          exists (select from holdfast.holders h where h.lock = a_lock) as held
     into v from holdfast.locks l where l.name = a_lock;
-  if v.withdrawn then return jsonb_build_object('outcome', 'withdrawn'); end if;
+  if v.withdrawn then
+    v_theft := holdfast.theft_of_v1(a_lock, a_id, a_now);
+    return jsonb_build_object(
+      'outcome', 'withdrawn', 'stolen', v_theft is not null, 'stealReason', nullif(v_theft, '')
+    );
+  end if;
   -- Most locks are free, and a sum costs more than a check for rows.
   if v.held then
     select sum(h.weight), extract(epoch from min(h.expires) - a_now) * 1000, bool_or(h.id = a_id)

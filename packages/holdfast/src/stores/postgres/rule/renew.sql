@@ -8,6 +8,7 @@ language plpgsql as $renew$
 declare
   v_keeps_end constant boolean := coalesce((a_request ->> 'keepsEnd')::boolean, false);
   v_holder record;
+  v_theft text;
 begin
   update holdfast.holders h
      set owner = case when h.stolen then h.owner else a_request ->> 'owner' end,
@@ -18,7 +19,13 @@ begin
                           + (a_request ->> 'ttlMs')::double precision * interval '1 millisecond' end
    where h.lock = a_request ->> 'lock' and h.id = a_request ->> 'id'
   returning h.stolen, h.steal_reason into v_holder;
-  if not found then return jsonb_build_object('outcome', 'lost', 'reason', 'expired'); end if;
+  if not found then
+    v_theft := holdfast.theft_of_v1(a_request ->> 'lock', a_request ->> 'id', a_now);
+    if v_theft is null then return jsonb_build_object('outcome', 'lost', 'reason', 'expired'); end if;
+    return jsonb_build_object(
+      'outcome', 'lost', 'reason', 'stolen', 'stealReason', nullif(v_theft, '')
+    );
+  end if;
   if v_holder.stolen then
     return jsonb_build_object(
       'outcome', 'lost', 'reason', 'stolen', 'stealReason', v_holder.steal_reason

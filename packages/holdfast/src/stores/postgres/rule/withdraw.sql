@@ -18,7 +18,8 @@ begin
     if found then v_outcome := 'left';
     else
       v_made_room := false;
-      select t.outcome into v_outcome from holdfast.tombstones t
+      select case when t.outcome like 'stolen%' then 'absent' else t.outcome end
+        into v_outcome from holdfast.tombstones t
        where t.lock = a_lock and t.id = a_id and t.until > a_now;
     end if;
   end if;

@@ -7,13 +7,14 @@
 --   "downgrade"  ARGV 3: claim id
 --   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""
 --                ARGV 5: the last token when the operator's client looked; later grants are kept
+--                ARGV 6: the only claim to steal, if any
 --   "adopt"      ARGV 3: the claim that holds  4: its TTL  5: the token  6: the new claim
 --                7: its TTL  8: its owner  9: "1" for a lease that is detached and keeps its token
 --   "describe"   ARGV 3: how many locks  4: "up-to" for the waiters up to the last one of the
 --                claims in ARGV 5 and later, or nothing for all of them
 -- Returns
 --   "downgrade"  1 or 0
---   "steal"      {holders, "<free in>"}
+--   "steal"      {holders, "<free in>", waiters}
 --   "describe"   for each key 0 where the lock is idle, else {kind, capacity, last token, holders,
 --                waiters}
 -- A holder is {id, owner, weight, token, held for, remaining, 0|1 stolen, reason, TTL}. The token
@@ -50,14 +51,28 @@ local function downgrade(key, id)
   return done and 1 or 0
 end
 
+-- Returns whether the claim waited.
+local function steal_waiter(key, state, id, reason)
+  local packed = state[WAITERS] > 0 and call('HGET', key .. ':w', id)
+  if not packed then return false end
+  drop_waiter(key, state, id)
+  note_theft(key, state, id, cmsgpack.unpack(packed)[TTL], reason)
+  -- A lighter claim behind it may fit.
+  promote_waiters(key, state, nil, true)
+  save_state(key, state, write_always)
+  return true
+end
+
 -- It may arrive a second time, after a connection broke, when another claim has been granted the
 -- lock since the first. A claim that adopted a lease meanwhile holds what the operator saw.
-local function steal(key, at_once, reason, last_token)
+local function steal(key, at_once, reason, last_token, claim)
   local state = load_state(key, call('GET', key))
   local changed = expire_and_promote(key, state)
+  if claim ~= '' and steal_waiter(key, state, claim, reason) then return { 0, '0', 1 } end
   local stolen = {}
   for _, holder in ipairs(all_holders(key, state)) do
-    if (holder[FIRST_TOKEN] or holder[TOKEN]) <= last_token then table.insert(stolen, holder) end
+    local is_seen = (holder[FIRST_TOKEN] or holder[TOKEN]) <= last_token
+    if claim == '' and is_seen or holder[ID] == claim then table.insert(stolen, holder) end
   end
   local free_in_ms = 0
   for _, holder in ipairs(stolen) do
@@ -66,14 +81,14 @@ local function steal(key, at_once, reason, last_token)
     free_in_ms = max(free_in_ms, holder[EXPIRES] - now)
     if at_once then
       drop_holder(key, state, holder)
-      add_tombstone(key, state, holder[ID], holder[TTL], 0, true)
+      note_theft(key, state, holder[ID], holder[TTL], holder[STEAL_REASON])
     else
       put_holder(key, state, holder, false, write_always)
     end
   end
   if at_once then promote_waiters(key, state, nil, true) end
   if changed or #stolen > 0 then save_state(key, state, write_always) end
-  return { #stolen, number(at_once and 0 or free_in_ms) }
+  return { #stolen, number(at_once and 0 or free_in_ms), 0 }
 end
 
 local function describe_holder(holder)
@@ -132,7 +147,7 @@ local result
 if ARGV[2] == 'downgrade' then
   result = downgrade(KEYS[1], ARGV[3])
 elseif ARGV[2] == 'steal' then
-  result = steal(KEYS[1], ARGV[3] == '1', ARGV[4], tonumber(ARGV[5]))
+  result = steal(KEYS[1], ARGV[3] == '1', ARGV[4], tonumber(ARGV[5]), ARGV[6] or '')
 elseif ARGV[2] == 'adopt' then
   local from_ttl_ms, token, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
   result = adopt(KEYS[1], ARGV[3], from_ttl_ms, token, ARGV[6], ttl_ms, ARGV[8], ARGV[9] == '1')

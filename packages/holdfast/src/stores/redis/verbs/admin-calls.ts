@@ -43,16 +43,20 @@ export class AdminCalls {
    * a later grant. Where a connection broke, it counts the leases that it found: the first sending
    * may have ended them.
    */
-  async steal(lock: string, { now, reason }: StealOptions): Promise<StealResult> {
-    const found = await this.#find(lock)
-    if (found?.lastToken === undefined) return { holders: 0, freeInMs: 0 }
+  async steal(lock: string, { claim, now, reason }: StealOptions): Promise<StealResult> {
+    const found = seenBy(claim, await this.#find(lock, claim))
+    const nothing = { holders: 0, ...(claim === undefined ? {} : { waiters: 0 }), freeInMs: 0 }
+    if (found?.lastToken === undefined) return nothing
     const { breaks } = this.#deployment
     const text = reason === undefined ? '' : JSON.stringify(reason)
-    const words = ['steal', now ? '1' : '0', text, String(found.lastToken)]
-    const [stolen, freeInMs] = (await this.call(lock, ...words)) as unknown[]
-    const unsure = this.#deployment.breaks === breaks ? 0 : found.holders.length
+    const words = ['steal', now ? '1' : '0', text, String(found.lastToken), claim ?? '']
+    const [stolen, freeInMs, left] = (await this.call(lock, ...words)) as unknown[]
+    const isUnsure = this.#deployment.breaks !== breaks
+    const most = (count: unknown, seen: readonly unknown[]): number =>
+      Math.max(Number(textOf(count)), isUnsure ? seen.length : 0)
     return {
-      holders: Math.max(Number(textOf(stolen)), unsure),
+      holders: most(stolen, found.holders),
+      ...(claim === undefined ? {} : { waiters: most(left, found.waiters) }),
       freeInMs: Number(textOf(freeInMs)),
     }
   }
@@ -74,9 +78,9 @@ export class AdminCalls {
   }
 
   /** Resolves to undefined for an idle lock. */
-  async #find(lock: string): Promise<LockInfo | undefined> {
+  async #find(lock: string, waiter: string | undefined): Promise<LockInfo | undefined> {
     try {
-      const [info] = await this.#describe([lock], [])
+      const [info] = await this.#describe([lock], waiter === undefined ? [] : [waiter])
       return info
     } catch (error) {
       throw this.#explain(error, lock)
@@ -93,4 +97,12 @@ export class AdminCalls {
   #run(keys: readonly string[], ...args: string[]): Promise<unknown> {
     return this.#deployment.run(admin, keys, [this.#deployment.publish, ...args])
   }
+}
+
+/** Returns what a steal would end: the holders, or one claim. Undefined where that is gone. */
+function seenBy(claim: string | undefined, info: LockInfo | undefined): LockInfo | undefined {
+  if (claim === undefined || !info) return info
+  const isIt = ({ claimId }: { readonly claimId: string }): boolean => claimId === claim
+  const [holders, waiters] = [info.holders.filter(isIt), info.waiters.filter(isIt)]
+  return holders.length + waiters.length === 0 ? undefined : { ...info, holders, waiters }
 }

@@ -71,7 +71,7 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
     case 'b':
       return { outcome: 'busy', holderRemainingMs: optional(rest[0]) }
     case 'x':
-      return { outcome: 'withdrawn' }
+      return readWithdrawn(line)
     case 'm':
       throw lockMismatch(
         claim,
@@ -80,6 +80,16 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
       )
     default:
       throw strange(line)
+  }
+}
+
+function readWithdrawn(line: string): AttemptResult {
+  if (line === 'x') return { outcome: 'withdrawn' }
+  const stealReason = readReason(line.slice(2))
+  return {
+    outcome: 'withdrawn',
+    stolen: true,
+    ...(stealReason === undefined ? {} : { stealReason }),
   }
 }
 

@@ -51,7 +51,10 @@ local function attempt(key, head, id, terms, channel)
   -- An attempt that arrives after its own withdrawal, or after its lease ended, must not become a
   -- ghost.
   local _, refused_until = tombstone_of(key, id)
-  if refused_until and refused_until > now then return answer('x') end
+  if refused_until and refused_until > now then
+    local reason = theft_of(key, id)
+    return answer(reason and 'x ' .. reason or 'x')
+  end
   local holder = find_holder(key, state, id)
   if holder then
     refuse_on_replica(key)

@@ -49,8 +49,9 @@ local HEARTBEATS_TO_LIVE = 3
 -- key is gone, takes the tokens back; see docs/stores/redis.md.
 local KEEP_MS = 60000
 
--- Outcomes of a withdrawal, and limits of tombstones: see there.
-local ABSENT, LEFT, RELEASED = 0, 1, 2
+-- Outcomes of a withdrawal, and limits of tombstones: see there. A repeated withdrawal of a stolen
+-- claim answers that it is absent.
+local ABSENT, LEFT, RELEASED, STOLEN = 0, 1, 2, 3
 local FIRM = 4503599627370496
 local COMMON_KEPT, FIRM_KEPT, TRIM_AFTER = 128, 8192, 256
 

@@ -42,7 +42,9 @@ local function seal(key, head, id, terms)
   local state = load_state(key, head)
   local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
-  local line = holder and 's ' .. (holder[STEAL_REASON] or '') or 'l'
+  local reason
+  if holder then reason = holder[STEAL_REASON] or nil else reason = theft_of(key, id) end
+  local line = reason and 's ' .. reason or 'l'
   if holder and not holder[STEAL_REASON] then
     local is_new = token > state[LAST_TOKEN]
     line = (is_new or token == holder[TOKEN]) and 'sealed' or string.format('behind %.0f', state[LAST_TOKEN])

@@ -10,6 +10,10 @@
 --         outcome, firm  what a repeated withdrawal answers, and whether it stays until it ends
 -- Output  add_tombstone, put_tombstones, score_of
 --         tombstone_of(key, id)  outcome, end, firm
+--         note_theft(key, state, id, ttl_ms, reason), theft_of(key, id)
+--
+-- A claim that a steal removed has a second member beside its tombstone, with the same score: its
+-- id, a blank, and the reason. So the two are trimmed together.
 
 -- Returns how many common ones are left.
 local function trim_tombstones(tombs)
@@ -55,4 +59,23 @@ local function tombstone_of(key, id)
   local firm = score >= FIRM
   if firm then score = score - FIRM end
   return score % 4, floor(score / 4), firm
+end
+
+local function note_theft(key, state, id, ttl_ms, reason)
+  local score = score_of(now + ttl_ms, STOLEN, true)
+  local words = { score, id, score, id .. ' ' .. reason }
+  state[SINCE_TRIM], state[TOMBS_UNTIL] = put_tombstones(key, words, ttl_ms, state[SINCE_TRIM], state[TOMBS_UNTIL])
+end
+
+-- The reason of the steal that removed a claim, "" where there was none. nil for any other claim.
+local function theft_of(key, id)
+  local outcome, refused_until = tombstone_of(key, id)
+  if outcome ~= STOLEN or refused_until <= now then return nil end
+  local tombs, start = key .. ':t', id .. ' '
+  local score = call('ZSCORE', tombs, id)
+  local first, last = call('ZCOUNT', tombs, '-inf', '(' .. score), call('ZCOUNT', tombs, '-inf', score)
+  for _, member in ipairs(call('ZRANGE', tombs, first, last - 1)) do
+    if sub(member, 1, #start) == start then return sub(member, #start + 1) end
+  end
+  return ''
 end

@@ -33,7 +33,8 @@ local function withdraw(key, head, id, terms)
   end
   -- Also where it has a tombstone already, which may be so old that it refuses nothing any more.
   local before, _, was_firm = tombstone_of(key, id)
-  outcome = before or ABSENT
+  -- The claim of a steal that has learned of it needs no reason any more.
+  outcome = before ~= STOLEN and before or ABSENT
   add_tombstone(key, state, id, ttl_ms, outcome, firm == 1 or was_firm)
   save_state(key, state, write_always)
   return outcome_name(outcome)
