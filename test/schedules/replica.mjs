@@ -4,7 +4,7 @@
  * Its argument is JSON: `{ port, periods, atLeastMs }`, the port of a Redis and the periods in
  * seconds. It prints a line of JSON when it is ready, and one for each run and each slot that it
  * leaves to another replica. After SIGTERM it stops everything, prints what is left, and ends by
- * itself.
+ * itself. A stop that takes long prints what it waits for.
  */
 import 'reflect-metadata'
 import { channel } from 'node:diagnostics_channel'
@@ -18,13 +18,15 @@ import { Redis } from 'ioredis6'
 import { CronJob } from 'cron'
 import { Cron } from 'croner'
 import { schedule, shutdown } from 'node-cron'
-import { gracefulShutdown, scheduleJob } from 'node-schedule'
+import { scheduledJobs, scheduleJob } from 'node-schedule'
 
 const { port, periods, atLeastMs } = JSON.parse(process.argv[2])
 const client = new Redis(port)
 const locks = createLocks(redisStore({ client }))
 /** What stops the jobs of the libraries. */
-const stops = [shutdown, gracefulShutdown]
+const stops = [shutdown, cancelJobs]
+/** Runs that `end` waits for: the stops of croner and node-schedule do not. */
+const running = new Set()
 await locks.ping()
 
 function print(line) {
@@ -46,7 +48,20 @@ function termsOf(seconds) {
 /** Returns what a library is handed: its runs name themselves. */
 function wrapped(name, terms) {
   const work = (lease, slot) => print({ name, slot: slot.getTime() })
-  return oncePerTick(locks, work, { ...terms, onSkip })
+  const tick = oncePerTick(locks, work, { ...terms, onSkip })
+  return function (...args) {
+    const run = tick.apply(this, args)
+    running.add(run)
+    return run.finally(() => running.delete(run))
+  }
+}
+
+/**
+ * Cancels the jobs of node-schedule. Its `gracefulShutdown` leaves an interval when a job works,
+ * and the process never ends: https://github.com/node-schedule/node-schedule/pull/752.
+ */
+function cancelJobs() {
+  for (const job of Object.values(scheduledJobs)) job.cancel()
 }
 
 /** How each library starts a job. */
@@ -147,10 +162,21 @@ addDecoratedJobs('@OncePerTick')
 await startNest('@OncePerTick', DecoratedJobs, schedules, [holdfast])
 print({ ready: process.pid })
 
+/** A stop that takes this long prints what it waits for. */
+const SLOW_STOP_MS = 20_000
+
+const runsEnd = () => Promise.allSettled(running)
+
 async function end() {
-  for (const stop of stops) await stop()
-  await locks.close()
-  await client.quit()
+  let step = ''
+  const report = () => print({ step, resources: process.getActiveResourcesInfo() })
+  setTimeout(report, SLOW_STOP_MS).unref()
+  const steps = [...stops, runsEnd, () => locks.close(), () => client.quit()]
+  for (const [at, stop] of steps.entries()) {
+    step = `${at + 1} of ${steps.length}: ${stop.name || String(stop)}`
+    await stop()
+  }
+  step = 'the end of the process'
   print({
     subscribed: ['granted', 'error'].some((name) => channel(`holdfast:${name}`).hasSubscribers),
   })

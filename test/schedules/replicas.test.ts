@@ -6,7 +6,6 @@
  * ticks of 5 s and 300 of 1 s.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type RedisServer, startRedis } from '@holdfast/servers/redis'
@@ -41,11 +40,18 @@ interface Left {
   readonly subscribed: boolean
 }
 
+/** What a stop that takes long waits for. */
+interface Pending {
+  readonly step: string
+  readonly resources: readonly string[]
+}
+
 let redis: RedisServer
 const clocks: ServerClock[] = []
 const replicas: ChildProcess[] = []
 /** What replicas print after their stop. */
 const left: Left[] = []
+const pending = new Map<ChildProcess, Pending>()
 
 beforeAll(async () => {
   redis = await startRedis()
@@ -71,9 +77,10 @@ function startReplica(aheadMs: number, lines: Line[]): Promise<void> {
   return new Promise((resolve, reject) => {
     replica.on('exit', (code, signal) => reject(new Error(`A replica ended: ${code ?? signal}.`)))
     createInterface({ input: replica.stdout }).on('line', (text) => {
-      const line = JSON.parse(text) as Line | { readonly ready: number } | Left
+      const line = JSON.parse(text) as Line | { readonly ready: number } | Left | Pending
       if ('ready' in line) resolve()
       else if ('subscribed' in line) left.push(line)
+      else if ('step' in line) pending.set(replica, line)
       else lines.push(line)
     })
   })
@@ -117,11 +124,12 @@ test('each slot runs on one replica, at each period', { timeout: forMs + 120_000
 test(
   'after the stop of its jobs and locks a replica ends, and listens to nothing',
   async () => {
-    const ends = replicas.map((replica) => once(replica, 'exit'))
+    const states = (): unknown[] =>
+      replicas.map((replica) => replica.exitCode ?? pending.get(replica) ?? 'stopping')
     for (const replica of replicas) replica.kill('SIGTERM')
-    const codes = (await Promise.all(ends)).map(([code]) => code as unknown)
-    expect(codes).toEqual(replicas.map(() => 0))
+    // A failure shows the steps that did not end.
+    await expect.poll(states, { timeout: END_MS, interval: 50 }).toEqual(replicas.map(() => 0))
     expect(left).toEqual(replicas.map(() => ({ subscribed: false })))
   },
-  END_MS,
+  END_MS + 5_000,
 )
