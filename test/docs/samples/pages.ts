@@ -43,7 +43,11 @@ const { setTimeout: pause } = await import('node:timers/promises')
 for (let ran = false; !ran; await pause(50))
   for (const { lock, holders } of (await locks.inspect()).locks)
     ran ||= lock.startsWith('reports:nightly@tick:') && holders[0]?.owner.pid === process.pid
-${RECEIVE_SIGTERM}`
+// A listener may end its program, before the end of the test.
+const { exit } = process
+process.exit = () => undefined
+${RECEIVE_SIGTERM}
+process.exit = exit`
 
 const TESTS = 'testing-page.test.ts compiles its files and runs its tests'
 const HANDLERS = 'serverless.test.ts of the Redis store runs its handlers'
