@@ -25,6 +25,7 @@ export {
 export type { OversellRow } from './scenarios/oversell/rush.js'
 export { SERVICES, type ServiceName } from './services/catalogue.js'
 export { SHOP_TITLES } from './shop/shop.js'
+export { codeOf, codesOf } from './strategies/code.js'
 export { STRATEGIES } from './strategies/index.js'
 export { STORES, type StoreName } from './strategies/stores.js'
 export { milliseconds, perSecond } from './report/figures.js'

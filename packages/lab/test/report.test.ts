@@ -138,6 +138,13 @@ test('sound strategies stand first, and the speed of broken ones is grey', () =>
   ])
 })
 
+test('each lesson and each lock of the ladder shows its code', () => {
+  const page = pageOf(report)
+  expect(page.match(/<details>/g)).toHaveLength(4)
+  expect(page).toContain('select count(*) as n from orders')
+  expect(page).toContain('await redis.call(&#39;EXPIRE&#39;, lock')
+})
+
 test('the page names the strategies that were left out', () => {
   expect(wordsOf(pageOf(report))).toContain('Left out: Holdfast, Redis, which needs redis.')
 })

@@ -51,13 +51,14 @@ export function languageIn(argv: readonly string[], usual: Language): Language {
 
 function textIn(language: Language, { key, values }: Translatable): string {
   const { errors } = textsOf(language)
-  // The one place that is not an option.
-  const option = values['option'] === TOPIC ? errors.topic : values['option']
+  const place = values['option']
+  const option = place === TOPIC ? errors.topic : place === STRATEGY ? errors.strategy : place
   return fill(errors[key], option === undefined ? values : { ...values, option })
 }
 
-/** How an error names the place of the topic. */
+/** How an error names the two places that are no options. */
 export const TOPIC = 'TOPIC'
+export const STRATEGY = 'STRATEGY'
 
 /** What the parser of the command line says, which knows no language. */
 function translatable(message: string): Translatable {

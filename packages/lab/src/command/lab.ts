@@ -3,7 +3,6 @@ import {
   EVERYDAY,
   fill,
   languageOf,
-  STRATEGIES,
   textsOf,
   Visit,
   type LabReport,
@@ -25,6 +24,7 @@ import {
 import { showOversell } from './oversell.js'
 import { assertPage, writePage } from './page.js'
 import { Screen } from './screen.js'
+import { showStrategies } from './strategies.js'
 import {
   type Command,
   EXIT,
@@ -72,13 +72,14 @@ async function visitOf(argv: readonly string[], help: Command['help']): Promise<
     process.stdout.write(helpIn(languageFrom(parsed.values), help))
     return EXIT.ok
   }
-  const [word = 'tour', extra] = operandsOf(parsed)
+  const [word = 'tour', ...names] = operandsOf(parsed)
+  const extra = names[word === 'strategies' ? 1 : 0]
   if (extra !== undefined) throw new LabUsageError('manyTopics', { extra: JSON.stringify(extra) })
   const topic = oneOf(TOPIC, word, LAB_TOPICS)
   refuseOptionsOfOthers(topic, parsed.values)
   if (parsed.values.html !== undefined) assertPage(parsed.values.html)
   const texts = textsOf(languageFrom(parsed.values))
-  if (topic === 'strategies') return listStrategies(texts, parsed.values.json === true)
+  if (topic === 'strategies') return showStrategies(names[0], texts, parsed.values.json === true)
   return visitLab(topic, parsed.values, texts)
 }
 
@@ -155,12 +156,16 @@ async function show(
 }
 
 /** Says what is missing, and for each service what installs it. */
-function missing(names: readonly string[], { services }: Visit, { errors }: Texts): Error {
+function missing(
+  names: readonly string[],
+  { services }: Visit,
+  { errors, punctuation: { open, close, comma } }: Texts,
+): Error {
   const listed = names.map((name) => {
     const command = services.leftOut.find(({ service }) => service === name)?.command
-    return `${name} (${command ?? errors.leftOutBy})`
+    return `${name}${open}${command ?? errors.leftOutBy}${close}`
   })
-  return new LabConfigError('missing', { listed: listed.join(', ') })
+  return new LabConfigError('missing', { listed: listed.join(comma) })
 }
 
 /** Whether something broke that should have held, or the other way round. */
@@ -170,16 +175,6 @@ function surprises({ oversell, ladder, everyday = [] }: LabReport): boolean {
     (ladder?.steps.some(({ asExpected }) => !asExpected) ?? false) ||
     everyday.some(({ asExpected }) => !asExpected)
   )
-}
-
-function listStrategies({ oversell }: Texts, json: boolean): number {
-  const strategies = STRATEGIES.map(({ id }) => ({
-    id,
-    title: oversell.strategies[id]?.title ?? '',
-  }))
-  if (json) printJson({ strategies })
-  else for (const { id, title } of strategies) process.stdout.write(`${id.padEnd(28)}${title}\n`)
-  return EXIT.ok
 }
 
 /** A closed window sends SIGHUP. Without a listener, the started servers would stay. */

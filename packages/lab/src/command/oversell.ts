@@ -1,5 +1,6 @@
 /** `lab oversell` on a terminal. */
 import {
+  codesOf,
   fill,
   leftOutText,
   milliseconds,
@@ -15,6 +16,7 @@ import {
 } from '../index.js'
 import type { Column } from 'holdfast/internal'
 import type { Screen } from './screen.js'
+import { indent } from './strategies.js'
 
 export async function showOversell(
   settings: OversellSettings,
@@ -37,15 +39,29 @@ export async function showOversell(
     sold: (_strategy, sold) =>
       screen.progress(`${heading}  ${oversell.columns.sold}${texts.punctuation.colon}${sold}`),
   })
-  screen.print('')
-  screen.table(result.rows, columnsOf(texts), texts)
-  screen.heading(oversell.lessons)
-  for (const { strategy } of result.rows) {
-    const lesson = oversell.strategies[strategy]?.lesson ?? ''
-    screen.print(`- ${nameOf(strategy)}${texts.punctuation.colon}${lesson}`)
+  if (result.rows.length > 0) {
+    screen.print('')
+    screen.table(result.rows, columnsOf(texts), texts)
+    printLessons(result.rows, screen, texts)
   }
   for (const one of result.leftOut) screen.print(leftOutText(one, texts))
   return result
+}
+
+/** More lessons than this do not show their code, which would be too long to read. */
+const MOST_WITH_CODE = 6
+
+function printLessons(rows: readonly OversellRow[], screen: Screen, texts: Texts): void {
+  const { lessons, codeHint, strategies } = texts.oversell
+  const ids = rows.map(({ strategy }) => strategy)
+  const codes = ids.length > MOST_WITH_CODE ? undefined : codesOf(ids)
+  screen.heading(lessons)
+  for (const id of ids) {
+    const { title = id, lesson = '' } = strategies[id] ?? {}
+    screen.print(`- ${title}${texts.punctuation.colon}${lesson}`)
+    if (codes) screen.draw(`\n${indent(codes.get(id) ?? '')}\n`)
+  }
+  if (!codes) screen.print(`\n${codeHint}`)
 }
 
 function columnsOf(texts: Texts): Column<OversellRow>[] {

@@ -7,6 +7,7 @@ import type { LadderTake } from '../scenarios/ladder/ladder.js'
 import { textsOf } from '../text/language.js'
 import { fill, type Texts } from '../text/texts.js'
 import { choicePart } from './choice-part.js'
+import { codePart, strategyOf } from './code-part.js'
 import { barChart, timelineDrawing, timelineLegend } from './drawing.js'
 import { html, prose, raw, type Html } from './markup.js'
 import { oversellPart } from './oversell-part.js'
@@ -44,10 +45,10 @@ export function pageOf(report: LabReport): string {
 function ladderPart({ ladder }: LabReport, texts: Texts): Html {
   if (!ladder) return html``
   const { ladder: text, punctuation } = texts
-  const take = (title: string, { broke }: LadderTake, timeline: Timeline): Html =>
+  const take = (title: string, { broke, subject }: LadderTake, timeline: Timeline): Html =>
     html`<figure class="${broke ? 'bad' : 'good'}">
       <figcaption class="verdict">${broke ? '✗' : '✓'} ${prose(title)}</figcaption>
-      ${timelineDrawing(timeline, texts)}
+      ${timelineDrawing(timeline, texts)} ${codePart(strategyOf(subject), texts)}
     </figure>`
   return html`<section>
     <h2>${text.title}</h2>

@@ -3,6 +3,7 @@ import type { OversellRow } from '../scenarios/oversell/rush.js'
 import { SHOP_TITLES } from '../shop/shop.js'
 import { fill, type Texts } from '../text/texts.js'
 import { barChart, barLegend } from './drawing.js'
+import { codePart } from './code-part.js'
 import { milliseconds, perSecond } from './figures.js'
 import { html, prose, type Html } from './markup.js'
 import type { LabReport } from './report.js'
@@ -45,7 +46,9 @@ export function oversellPart({ oversell }: LabReport, texts: Texts): Html {
       ${rows.map(
         (row) =>
           html`<dt>${nameOf(row, texts)}</dt>
-            <dd>${prose(text.strategies[row.strategy]?.lesson ?? '')}</dd>`,
+            <dd>
+              ${prose(text.strategies[row.strategy]?.lesson ?? '')} ${codePart(row.strategy, texts)}
+            </dd>`,
       )}
     </dl>
   </section>`

@@ -18,6 +18,8 @@ body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 72rem; background: 
   font: 16px/1.55 system-ui, "Noto Sans", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif; }
 h1 { margin: 0; font-size: 1.7rem; } h2 { margin: 0 0 .4rem; font-size: 1.3rem; } h3 { margin: 1.6rem 0 .3rem; font-size: 1rem; }
 code { font-size: .92em; }
+summary { cursor: pointer; font-size: .88rem; color: var(--faint); }
+pre { margin: .4rem 0; padding: .7rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; color: var(--text); font-size: .85rem; line-height: 1.45; }
 .made, .hint { margin: 0 0 .6rem; color: var(--faint); } .hint { font-size: .9rem; }
 section { margin: 1.5rem 0; padding: 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 article { border-top: 1px solid var(--line); margin-top: 1.2rem; }

@@ -42,6 +42,8 @@ export const en: Texts = {
     unservedVerdict: 'unserved buyers',
     surprise: 'NOT as expected',
     lessons: 'What happened',
+    code: 'Code',
+    codeHint: 'The code of a strategy: holdfast lab strategies NAME',
     strategies: {
       'no-lock': {
         title: 'no lock',
@@ -320,6 +322,7 @@ export const en: Texts = {
   interrupted: 'Interrupted. Everything that the lab started has been stopped.',
   errors: {
     topic: 'The topic',
+    strategy: 'The strategy',
     manyTopics: 'lab takes one topic; {extra} is too much.',
     ofOther:
       '--{name} is for {owner}, and {topic} does not know it. Write: holdfast lab {owner} --{name} …',

@@ -84,6 +84,9 @@ export interface Texts {
     readonly unservedVerdict: string
     readonly surprise: string
     readonly lessons: string
+    readonly code: string
+    /** Below many lessons, which show no code. */
+    readonly codeHint: string
     readonly strategies: Readonly<Record<string, StrategyText>>
   }
   readonly ladder: {
@@ -131,6 +134,7 @@ export interface Texts {
     Record<
       | 'topic'
       | 'manyTopics'
+      | 'strategy'
       | 'ofOther'
       | 'nothingElse'
       | 'emptySegments'

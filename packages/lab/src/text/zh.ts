@@ -43,6 +43,8 @@ export const zh: Texts = {
     unservedVerdict: '有顾客没有得到答复',
     surprise: '不符合预期',
     lessons: '发生了什么',
+    code: '代码',
+    codeHint: '查看某种卖法的代码：holdfast lab strategies 名称',
     strategies: {
       'no-lock': { title: '不加锁', lesson: '每位顾客都数一遍订单，觉得还有一本，就各下一单。' },
       'read-modify-write': {
@@ -295,7 +297,7 @@ export const zh: Texts = {
   ladder      Redis 锁的阶梯：从 SETNX 到防护令牌，每一级都被故障打破，再由下一级修好
   payment     支付回调被重试；另有 schedule、cache、config
   choose      选哪个存储，各存储在这台机器上的表现
-  strategies  所有卖法的名称`,
+  strategies  所有卖法的名称；后面再写一个名称，就显示它的代码`,
     options: {
       items: 'oversell：库存件数。默认 100。',
       buyers: 'oversell：顾客人数。默认 500。',
@@ -319,6 +321,7 @@ export const zh: Texts = {
   interrupted: '已中断。实验室启动的一切都已停止。',
   errors: {
     topic: '主题',
+    strategy: '卖法',
     manyTopics: 'lab 只接受一个主题，{extra} 是多余的。',
     ofOther: '--{name} 属于 {owner}，{topic} 没有这个选项。请写：holdfast lab {owner} --{name} …',
     nothingElse: '--services none 只能单独使用。',

@@ -24,7 +24,7 @@ export const LAB_ABOUT = `Shows what goes wrong with locks, and what helps, on r
   ladder      Redis locks from SETNX to fencing, each broken by its fault and mended by the next
   payment     a payment callback that is retried; also: schedule, cache, config
   choose      which store fits, and what the stores do on this machine
-  strategies  the names of all strategies`
+  strategies  the names of all strategies; with one name behind it, the code of that one`
 
 export const LAB_OPTIONS = {
   items: { type: 'string', value: 'N', help: 'oversell: how many there are to sell. Default 100.' },
