@@ -69,7 +69,7 @@ function latestNews({ losses, awake, woken }: RecordedCell): string {
   if (losses === 0) return '–'
   const parts: string[] = []
   if (awake && awake.max > 0) parts.push(`${awake.max} ms`)
-  if (woken) parts.push(`${woken.max} ms after waking`)
+  if (woken && woken.max > 0) parts.push(`${woken.max} ms after waking`)
   return parts.length === 0 ? 'in time' : parts.join(', ')
 }
 
