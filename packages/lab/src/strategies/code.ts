@@ -1,6 +1,6 @@
 /**
- * What each strategy does, as a reader would write it: the same statements and commands that the
- * lab runs, without the parts that drive faults and count buyers.
+ * The code of each strategy, as a reader would write it. Statements and commands are those that the
+ * lab runs. The parts that drive faults and count buyers are left out.
  */
 import { SCRIPTS } from '@holdfast/broken-locks'
 
