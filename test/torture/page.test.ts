@@ -1,7 +1,7 @@
 /** The page of the recordings, from what was recorded. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { recordingsOf } from '../../verification/torture/dist/page/recordings.js'
+import { recordingsOf } from '@holdfast/torture'
 
 test('a loss that was known before its deadline stands as in time', () => {
   const file = new URL('../../verification/torture/results/redlock.json', import.meta.url)
