@@ -51,7 +51,8 @@ export async function openPostgresPool(text: string, libraries?: string): Promis
 const FILES = ['sslcert', 'sslkey', 'sslrootcert']
 
 function assertFiles(url: string): void {
-  const options = new URL(url).searchParams
+  // `URL` refuses the form with a user and without a host, which names a socket.
+  const options = new URLSearchParams(url.split('#', 1)[0]?.split('?')[1])
   for (const path of FILES.map((name) => options.get(name))) {
     if (path === null || path === '') continue
     try {

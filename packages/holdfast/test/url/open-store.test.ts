@@ -117,6 +117,19 @@ describe('openStore', () => {
     })
   })
 
+  it('opens PostgreSQL through a socket, by a URL with a user and without a host', async () => {
+    const { username, port, pathname } = new URL(postgres.url)
+    const sockets = (await postgres.ask('show unix_socket_directories')).trim()
+    const url = `postgres://${username}@${pathname}?host=${sockets}&port=${port}`
+    const { pool } = await openPostgresPool(url)
+    const { rows } = await pool.query('select inet_server_addr() as address')
+    await pool.end()
+    expect(rows).toEqual([{ address: null }])
+    await expect(openPostgresPool(`${url}&sslrootcert=${folder}/none`)).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+    })
+  })
+
   it('opens a folder of this machine, and may be closed twice', async () => {
     const store = await openStore(`embedded:${join(folder, 'locks')}`)
     expect(store.name).toBe('embedded')
