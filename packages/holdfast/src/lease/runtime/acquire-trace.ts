@@ -10,6 +10,10 @@ import type { OpenWait } from './open-waits.js'
 import type { ClaimTemplate, Runtime } from './runtime.js'
 import { CallTrace, isTraced } from './traces.js'
 
+// Looked up once, since each call checks them.
+const { acquire: isAcquireTraced } = isTraced
+const { busy, 'timed-out': timedOut, aborted } = channels
+
 /** The events of calls that got no lease, by the outcomes of these. */
 const EVENTS = { busy: 'busy', timeout: 'timed-out', aborted: 'aborted' } as const
 
@@ -117,9 +121,6 @@ export function acquireTrace(
   options?: WaitOptions,
 ): AcquireTrace | undefined {
   const isWatched =
-    isTraced.acquire() ||
-    channels.busy.hasSubscribers ||
-    channels['timed-out'].hasSubscribers ||
-    channels.aborted.hasSubscribers
+    isAcquireTraced() || busy.hasSubscribers || timedOut.hasSubscribers || aborted.hasSubscribers
   return isWatched ? new AcquireTrace(runtime, template, options) : undefined
 }
