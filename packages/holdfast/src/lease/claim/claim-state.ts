@@ -5,6 +5,7 @@ import {
   type Granted,
   type PushedGrant,
 } from '../../store/contract.js'
+import { invariant } from '../../invariant.js'
 import { deadlineFrom, foundGrantBaseMs } from '../grant/deadline.js'
 import type { GrantTerms } from '../grant/grant.js'
 import type { SentAttempt } from '../runtime/sent-attempt.js'
@@ -39,6 +40,8 @@ export interface Queued {
  */
 export interface InDoubt {
   readonly name: 'in-doubt'
+  /** As `Queued.waiting`, or the first attempt: since then nothing is known. */
+  readonly since: SentAttempt
   /** As in `Queued`. */
   readonly silentMs: number
 }
@@ -122,6 +125,21 @@ export function isAged(
   return ttlMs < claim.ttlMs || nowMs - baseMs > AGED_SHARE * ttlMs
 }
 
+/** Returns the state after the clocks have parted around a grant. */
+export function afterDoubt(state: ClaimState): InDoubt {
+  const evidence = evidenceOf(state)
+  invariant('first' in evidence || 'silentMs' in evidence, 'a grant answers an attempt')
+  if (evidence.name === 'in-doubt') return evidence
+  const silentMs = evidence.name === 'queued' ? evidence.silentMs : 0
+  return { name: 'in-doubt', since: sinceOf(evidence), silentMs }
+}
+
+/** Returns the latest attempt of which it is known that no grant came before it. */
+function sinceOf(evidence: Attempted | Queued | InDoubt): SentAttempt {
+  if (evidence.name === 'attempted') return evidence.first
+  return evidence.name === 'queued' ? evidence.waiting : evidence.since
+}
+
 /** Returns the state after an attempt was answered "waiting". */
 export function afterWaiting(
   state: ClaimState,
@@ -131,7 +149,8 @@ export function afterWaiting(
 ): Queued | ToppingUp {
   const evidence = evidenceOf(state)
   const earlier = evidence.name === 'queued' ? evidence.waiting : undefined
-  const since = earlier ?? (evidence.name === 'attempted' ? evidence.first : sent)
+  const isKnown = 'first' in evidence || 'silentMs' in evidence
+  const since = isKnown ? sinceOf(evidence) : sent
   // By either clock: the monotonic one does not count while the machine sleeps.
   const quietMs = nowMs - since.sentMs + Math.abs(offsetMs - since.offsetMs)
   const silentMs = Math.max('silentMs' in evidence ? evidence.silentMs : 0, quietMs)

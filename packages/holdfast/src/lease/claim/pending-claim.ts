@@ -13,6 +13,7 @@ import type { MaybePromise } from '../../store/maybe-promise.js'
 import { ClaimAttempts } from './claim-attempts.js'
 import {
   afterBusy,
+  afterDoubt,
   afterWaiting,
   ENDED,
   evidenceOf,
@@ -96,9 +97,7 @@ export class PendingClaim extends ClaimAttempts {
       this.giveUpClaim()
     } else if (grant.clocksDisagree(nowMs, offsetMs)) {
       runtime.clockTrust.noteAnswer(true, nowMs, offsetMs)
-      const evidence = evidenceOf(this.state)
-      const silentMs = 'silentMs' in evidence ? evidence.silentMs : 0
-      this.state = { name: 'in-doubt', silentMs }
+      this.state = afterDoubt(this.state)
       this.trustedFromMs = nowMs
       this.send()
     } else if (!isWhole && !this.terms.renews && isAged(this.state, this.claim, terms, nowMs))

@@ -181,6 +181,35 @@ describe('waking up', () => {
     expect((await store.inspect(['a']))[0]?.holders[0]?.token).toBe(lease.token)
   })
 
+  test('news of a grant that ended while the machine slept does not count later', async () => {
+    const { clock, client, direct, store, wire } = makeWorld(1, 1)
+    const news: (() => void)[] = []
+    const watch = store.watch.bind(store)
+    store.watch = (claim, wake) => watch(claim, (grant) => void news.push(() => wake(grant)))
+    const holder = await direct().mutex('a').acquire()
+    const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
+    await clock.advance(100)
+    await holder.release()
+    // While it sleeps, the grant ends, and the lock forgets the claim over others.
+    clock.stepWall(60_000)
+    await store.withdraw(wire.sent[0]?.argument as Claim)
+    await (await direct().mutex('a').acquire()).release()
+    const other = await direct().mutex('a').acquire()
+    // The news puts the claim in doubt, so that it attempts, and waits again.
+    const tell = news[0] as () => void
+    tell()
+    await clock.advance(100)
+    expect((await store.inspect(['a']))[0]?.waiters).toHaveLength(1)
+    tell()
+    await clock.advance(100)
+    expect((await store.inspect(['a']))[0]?.waiters).toHaveLength(1)
+    await other.release()
+    await clock.advance(100)
+    for (const each of news) each()
+    const lease = await clock.until(waiting)
+    expect(lease.token).toBeGreaterThan(other.token)
+  })
+
   test('a lost wake-up costs at most a heartbeat', async () => {
     const { clock, client, direct, store } = makeWorld()
     store.watch = () => ({ ready: undefined, close: () => undefined })
