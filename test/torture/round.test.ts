@@ -26,8 +26,10 @@ describe.concurrent('under real faults', () => {
       its(broken, stderr.slice(-2000)).toEqual([])
       its(status).toBe(0)
       // Much must have happened, or nothing was shown.
-      its(Number(/(\d+) leases/.exec(stdout)?.[1])).toBeGreaterThan(20)
-      if (exports) its(Number(/(\d+) adopted/.exec(stdout)?.[1])).toBeGreaterThan(0)
+      const leases = Number(/(\d+) leases/.exec(stdout)?.[1])
+      its(leases).toBeGreaterThan(20)
+      // About one lease in twenty is adopted; a busy machine may make too few of them.
+      if (exports && leases > 200) its(Number(/(\d+) adopted/.exec(stdout)?.[1])).toBeGreaterThan(0)
       its(ended).toEqual({ left: [], running: [], mounted: [] })
     },
   )

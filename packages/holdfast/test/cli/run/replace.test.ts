@@ -4,7 +4,8 @@ import { Box } from '../support/holdfast.js'
 it('ends the holder, and overtakes no waiter', async () => {
   const box = new Box()
   const script = `trap 'echo asked; exit 5' TERM; echo held; while :; do sleep 0.02; done`
-  const holder = await box.holder('job', ['--ttl', '1s'], script)
+  // It has what is left of the lease to answer the signal.
+  const holder = await box.holder('job', ['--ttl', '10s'], script)
   const waiter = box.holdfast(['run', 'job', '--', 'sh', '-c', 'echo "$HOLDFAST_TOKEN"'])
   await box.waiters('job', 1)
   const next = box.holdfast(['run', 'job', '--replace', '--', 'sh', '-c', 'echo $HOLDFAST_TOKEN'])
