@@ -135,7 +135,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'if (grant.deadlineMs <= nowMs) {',
+        find: 'if (grant.deadlineMs - deadline_js_1.ANNOUNCE_EARLY_MS <= nowMs) {',
         replace: 'if (false) {',
       },
     ],

@@ -22,6 +22,7 @@ import {
   termsOfPush,
   type ClaimState,
 } from './claim-state.js'
+import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import { channels } from '../runtime/events.js'
 import { Grant, type GrantTerms } from '../grant/grant.js'
 import { renewOnce } from '../renew/renew-once.js'
@@ -92,8 +93,8 @@ export class PendingClaim extends ClaimAttempts {
     const nowMs = runtime.clock.monotonicMs()
     const offsetMs = runtime.clockOffsetMs(nowMs)
     const grant = new Grant(this.claim, terms, this.terms.renews, nowMs, runtime.clockTrust)
-    if (grant.deadlineMs <= nowMs) {
-      // It ended on the way here.
+    if (grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) {
+      // It ended on the way here, or its end would be announced at once.
       this.giveUpClaim()
     } else if (grant.clocksDisagree(nowMs, offsetMs)) {
       runtime.clockTrust.noteAnswer(true, nowMs, offsetMs)
