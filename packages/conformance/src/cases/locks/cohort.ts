@@ -12,6 +12,8 @@ export const cohort = new Group('cohort')
 
 /** How many times in a row a lease may pass inside a client before the store's queue moves. */
 const HAND_OFFS_IN_A_ROW = 32
+/** For how long a lease may pass inside a client before that. */
+const HAND_OFFS_FOR_MS = 10
 
 /** Callers of one client that acquire the lock again and again, without a pause. */
 class Crowd {
@@ -19,15 +21,20 @@ class Crowd {
   #stopped = false
   readonly #callers: Promise<void>[]
 
-  constructor(context: Context, locks: Locks, size: number) {
+  /** @param workMs how long each holds the lock */
+  constructor(context: Context, locks: Locks, size: number, workMs = 0) {
     const mutex = locks.mutex(context.name())
-    const pause = (): Promise<void> =>
-      new Promise((resolve) => void context.time.clock.timer(1, resolve))
+    const pause = (ms: number): Promise<void> =>
+      new Promise((resolve) => void context.time.clock.timer(ms, resolve))
+    const work = (): Promise<void> | undefined => {
+      this.turns += 1
+      return workMs > 0 ? pause(workMs) : undefined
+    }
     this.#callers = Array.from({ length: size }, async () => {
       while (!this.#stopped) {
-        await mutex.run(() => void (this.turns += 1))
+        await mutex.run(work)
         // Without a pause the event loop would never serve the other client.
-        if (this.turns % 7 === 0) await pause()
+        if (this.turns % 7 === 0) await pause(1)
       }
     })
   }
@@ -48,6 +55,27 @@ cohort.test(
       for (let round = 0; round < 5; round += 1) {
         const overtakes = await comeInBeside(context, crowd, other)
         assert.ok(overtakes <= HAND_OFFS_IN_A_ROW + 1, `${overtakes} came before it`)
+      }
+    } finally {
+      await context.time.within(crowd.stop(), 2000 + context.slackMs, 'the end of the crowd')
+    }
+  },
+  { needs: [queue] },
+)
+
+cohort.test(
+  'many waiters of one client let another client in after a bounded time of hand-offs',
+  async (context) => {
+    const [crowded, other] = [await context.locks(), await context.locks()]
+    const workMs = 4
+    const crowd = new Crowd(context, crowded, 12, workMs)
+    // The last hand-off of a row is within the time, and one caller may have just begun.
+    const most = Math.ceil(HAND_OFFS_FOR_MS / workMs) + 1
+    try {
+      await context.time.eventually('the crowd is at work', context.slackMs, () => crowd.turns > 5)
+      for (let round = 0; round < 5; round += 1) {
+        const overtakes = await comeInBeside(context, crowd, other)
+        assert.ok(overtakes <= most, `${overtakes} came before it`)
       }
     } finally {
       await context.time.within(crowd.stop(), 2000 + context.slackMs, 'the end of the crowd')
