@@ -2,13 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { nearest } from '../options/nearest-word.js'
 import { UsageError } from './cli-error.js'
-import type { Command } from './commands/command.js'
+import type { Command, TakeSignal } from './commands/command.js'
 import { COMMANDS, isCommand, SYNONYMS } from './commands/index.js'
 import { EXIT } from './exit-codes.js'
 import { MANIFEST } from './paths.js'
 import { runCommand, start as startProgram } from './start-and-exit.js'
 import { stderr, stdout } from './output/streams.js'
-import type { TakeSignal } from './supervise/signals.js'
 
 /** Runs the command line of this process to its end. */
 export function start(takeSignal: TakeSignal): Promise<never> {

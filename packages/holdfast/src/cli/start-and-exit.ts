@@ -1,13 +1,12 @@
 /** Runs a command line to its end: reports its failure, flushes its output, exits with its code. */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { ConfigError } from './cli-error.js'
-import type { Command } from './commands/command.js'
+import type { Command, TakeSignal } from './commands/command.js'
 import { EXIT } from './exit-codes.js'
 import { closeGoneTerminal } from './output/gone-terminal.js'
 import { keepLibraryMessages } from './output/library-messages.js'
 import { flushed, stdoutFailure } from './output/streams.js'
 import { failureOf, writeFailure } from './failure.js'
-import type { TakeSignal } from './supervise/signals.js'
 
 /** Resolves with the exit code. A rejection is reported and turned into one. */
 export type Main = (argv: readonly string[], takeSignal: TakeSignal) => Promise<number>

@@ -1,6 +1,5 @@
 /** What a command is to the dispatcher. */
 import type { HelpPage } from '../args/help.js'
-import type { TakeSignal } from '../supervise/signals.js'
 
 export interface Command {
   readonly help: HelpPage
@@ -18,3 +17,6 @@ export interface CommandEntry {
   readonly about: string
   readonly load: () => Command
 }
+
+/** Stops listening for signals on behalf of the start, and returns the one that came first. */
+export type TakeSignal = () => NodeJS.Signals | undefined

@@ -9,8 +9,7 @@ import { runSettings, type RunSettings } from '../run/settings.js'
 import { newStatus, type RunStatus } from '../run/status.js'
 import { runUnderLock } from '../run/under-lock.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
-import type { TakeSignal } from '../supervise/signals.js'
-import type { Command } from './command.js'
+import type { Command, TakeSignal } from './command.js'
 
 const { store, system, modules, namespace, ttl, label, help } = RUN_OPTIONS
 

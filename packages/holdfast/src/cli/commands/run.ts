@@ -16,8 +16,7 @@ import {
   type RunStatus,
 } from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
-import type { TakeSignal } from '../supervise/signals.js'
-import type { Command } from './command.js'
+import type { Command, TakeSignal } from './command.js'
 import { stderr } from '../output/streams.js'
 
 export const command: Command = {

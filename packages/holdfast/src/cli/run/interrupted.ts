@@ -1,7 +1,8 @@
 /** A signal that ends the wait or the start, before the command has started. */
 import { CliError } from '../cli-error.js'
+import type { TakeSignal } from '../commands/command.js'
 import { signalExitCode } from '../exit-codes.js'
-import { Signals, type TakeSignal } from '../supervise/signals.js'
+import { Signals } from '../supervise/signals.js'
 
 export class InterruptedError extends CliError {
   override readonly name = 'InterruptedError'

@@ -11,8 +11,6 @@ const MESSAGES = ['SIGUSR1', 'SIGUSR2'] as const
 
 export type HandledSignal = (typeof ENDING)[number] | (typeof MESSAGES)[number]
 export type SignalHandler = (signal: HandledSignal) => void
-/** Stops listening for signals on behalf of the start, and returns the one that came first. */
-export type TakeSignal = () => NodeJS.Signals | undefined
 
 export function isMessage(signal: HandledSignal): boolean {
   return (MESSAGES as readonly string[]).includes(signal)
