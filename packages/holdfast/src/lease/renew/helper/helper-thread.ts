@@ -1,7 +1,7 @@
 /** Starts the helper in a worker thread of Node. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import { LockUsageError } from '../../../errors.js'
 import type { StoreSource } from '../../../store/source.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -31,15 +31,17 @@ export function startHelper(
 
 class WorkerThread implements HelperThread {
   onLost: (error: unknown) => void = () => undefined
+  /** Not imported: runtimes without threads load this file, too. */
+  readonly #threads = process.getBuiltinModule('node:worker_threads')
   readonly #worker: Worker
-  readonly #port
+  readonly #port: MessagePort
   #closing = false
 
   constructor(settings: HelperSettings) {
-    const { port1, port2 } = new MessageChannel()
+    const { port1, port2 } = new this.#threads.MessageChannel()
     this.#port = port1
     const workerData = { ...settings, news: port2 }
-    this.#worker = new Worker(workerFile(), { workerData, transferList: [port2] })
+    this.#worker = new this.#threads.Worker(workerFile(), { workerData, transferList: [port2] })
     this.#worker.on('error', (error) => this.#end(error))
     this.#worker.on('exit', (code) =>
       this.#end(new Error(`The worker thread that renews leases ended with code ${code}.`)),
@@ -56,6 +58,7 @@ class WorkerThread implements HelperThread {
 
   stolen(): StolenLease[] {
     const found: StolenLease[] = []
+    const { receiveMessageOnPort } = this.#threads
     for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port))
       found.push(next.message as StolenLease)
     return found
