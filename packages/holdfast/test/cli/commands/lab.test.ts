@@ -103,7 +103,7 @@ describe('holdfast lab', () => {
       '--lang',
       'en',
     ])
-    expect(listed.strategies).toContainEqual({ id: 'no-lock', title: 'no lock' })
+    expect(listed.strategies[0]).toMatchObject({ id: 'no-lock', title: 'no lock' })
   })
 
   test.each([
