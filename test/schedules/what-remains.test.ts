@@ -7,7 +7,7 @@ import { loadModule } from '@holdfast/stores/load'
 import { createLocks, type Locks } from 'holdfast'
 import { Redis } from 'ioredis6'
 import { createPool } from 'mysql2/promise'
-import { Pool } from 'pg'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { after } from '../support/after.js'
 
@@ -88,10 +88,13 @@ test('slots leave nothing in etcd', async () => {
 type Names = (at: string) => () => Promise<string[]>
 
 const inPostgres: Names = (connectionString) => {
-  const pool = new Pool({ connectionString, max: 1 })
-  after(() => pool.end())
+  // The end of a pool does not wait for its sockets, and the server ends next.
+  const client = new Client({ connectionString })
+  const connected = client.connect()
+  after(() => client.end())
   return async () => {
-    const { rows } = await pool.query<{ name: string }>(
+    await connected
+    const { rows } = await client.query<{ name: string }>(
       'select name from holdfast.locks union all select lock from holdfast.holders',
     )
     return rows.map(({ name }) => name)
