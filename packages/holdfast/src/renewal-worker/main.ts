@@ -22,8 +22,7 @@ async function main(): Promise<void> {
     board: new SharedBoard(board),
     blockedAtMostMs,
     clock: { ...systemClock, monotonicMs: hrtimeMs },
-    // oxlint-disable-next-line require-post-message-target-origin -- a thread has no origin
-    onStolen: (lease) => news.postMessage(lease),
+    onStolen: (lease) => news.postMessage(lease, []),
   })
   take = (lease) => renewals.share(lease)
   for (const lease of early) renewals.share(lease)

@@ -24,7 +24,11 @@ export function startHelper(
 ): RenewalHelper {
   const board = new SharedBoard()
   const thread = new WorkerThread({ ...settings, board: board.buffer })
-  const helper = new RenewalHelper(runtime, leases, { board, thread, aheadMs: hrtimeAheadMs() })
+  const helper = new RenewalHelper(runtime, leases, {
+    board,
+    thread,
+    aheadMs: hrtimeAheadMs(runtime.clock),
+  })
   thread.onLost = (error) => helper.lost(error)
   return helper
 }
@@ -52,8 +56,7 @@ class WorkerThread implements HelperThread {
   }
 
   share(lease: SharedLease): void {
-    // oxlint-disable-next-line require-post-message-target-origin -- a thread has no origin
-    this.#worker.postMessage(lease)
+    this.#worker.postMessage(lease, [])
   }
 
   stolen(): StolenLease[] {

@@ -9,11 +9,9 @@ import type { Clock, Timer } from '../../../clock/clock.js'
 import type { Renewal, RenewResult, Store } from '../../../store/contract.js'
 import { deadlineFrom } from '../../grant/deadline.js'
 import type { SharedLease, StolenLease } from './messages.js'
+import { pauseFor } from './pace.js'
 import { LeaseSlot, type SharedBoard } from './shared-leases.js'
 
-/** How often the beat is read, as a share of the shortest TTL. */
-const LOOKS_PER_TTL = 12
-const LOOK_RANGE_MS = [5, 1000] as const
 /** A renewal without an answer is sent again after this share of the TTL. */
 const RETRY_SHARE = 1 / 6
 /** A renewal that failed is sent again after this share of the TTL. */
@@ -65,12 +63,7 @@ export class LateRenewals {
       this.#entries.set(renewal.id, entry)
     }
     this.#shortestMs = Math.min(this.#shortestMs, worthMs)
-    this.#lookWithin(this.#pauseMs())
-  }
-
-  #pauseMs(): number {
-    const [shortest, longest] = LOOK_RANGE_MS
-    return Math.min(longest, Math.max(shortest, this.#shortestMs / LOOKS_PER_TTL))
+    this.#lookWithin(pauseFor(this.#shortestMs))
   }
 
   #lookWithin(pauseMs: number): void {
@@ -91,7 +84,7 @@ export class LateRenewals {
     const beatMs = this.#settings.board.beatMs
     const isSilent = nowMs - beatMs > this.#shortestMs / 3
     if (isSilent && nowMs < beatMs + this.#settings.blockedAtMostMs) this.#renewDue(nowMs, beatMs)
-    this.#lookWithin(this.#pauseMs())
+    this.#lookWithin(pauseFor(this.#shortestMs))
   }
 
   /** Frees the slots of leases that the main thread has taken back. */

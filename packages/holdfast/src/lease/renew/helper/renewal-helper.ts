@@ -11,11 +11,8 @@ import type { Renewal } from '../../../store/contract.js'
 import type { Grant } from '../../grant/grant.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { SharedLease, StolenLease } from './messages.js'
+import { pauseFor } from './pace.js'
 import { LeaseSlot, type LateRenewal, type SharedBoard } from './shared-leases.js'
-
-/** The beats in the shortest TTL, and the longest time between two, in milliseconds. */
-const BEATS_PER_TTL = 12
-const BEAT_RANGE_MS = [5, 1000] as const
 
 /** The thread in which the helper works. */
 export interface HelperThread {
@@ -200,8 +197,7 @@ export class RenewalHelper {
 
   /** Gives a beat in each turn of the event loop, as far as the shortest TTL needs one. */
   #beatLater(): void {
-    const [shortest, longest] = BEAT_RANGE_MS
-    const pauseMs = Math.min(longest, Math.max(shortest, this.#shortestMs / BEATS_PER_TTL))
+    const pauseMs = pauseFor(this.#shortestMs)
     const { clock } = this.#runtime
     this.#timer = outsideContext(() => clock.timer(pauseMs, () => this.#beat(), true))
   }
