@@ -62,8 +62,10 @@ export type ClaimState = Unsent | Attempted | Queued | InDoubt | ToppingUp | End
 export const UNSENT: Unsent = { name: 'unsent' }
 export const ENDED: Ended = { name: 'ended' }
 
+type Evidence = Exclude<ClaimState, ToppingUp>
+
 /** Returns what is known of the time before a grant. */
-export function evidenceOf(state: ClaimState): Exclude<ClaimState, ToppingUp> {
+export function evidenceOf(state: ClaimState): Evidence {
   return state.name === 'topping-up' ? state.before : state
 }
 
@@ -128,16 +130,20 @@ export function isAged(
 /** Returns the state after the clocks have parted around a grant. */
 export function afterDoubt(state: ClaimState): InDoubt {
   const evidence = evidenceOf(state)
-  invariant('first' in evidence || 'silentMs' in evidence, 'a grant answers an attempt')
-  if (evidence.name === 'in-doubt') return evidence
-  const silentMs = evidence.name === 'queued' ? evidence.silentMs : 0
-  return { name: 'in-doubt', since: sinceOf(evidence), silentMs }
+  const since = sinceOf(evidence)
+  invariant(since !== undefined, 'a grant answers an attempt')
+  return { name: 'in-doubt', since, silentMs: silentMsOf(evidence) }
 }
 
 /** Returns the latest attempt of which it is known that no grant came before it. */
-function sinceOf(evidence: Attempted | Queued | InDoubt): SentAttempt {
+function sinceOf(evidence: Evidence): SentAttempt | undefined {
   if (evidence.name === 'attempted') return evidence.first
-  return evidence.name === 'queued' ? evidence.waiting : evidence.since
+  if (evidence.name === 'queued') return evidence.waiting
+  return evidence.name === 'in-doubt' ? evidence.since : undefined
+}
+
+function silentMsOf(evidence: Evidence): number {
+  return 'silentMs' in evidence ? evidence.silentMs : 0
 }
 
 /** Returns the state after an attempt was answered "waiting". */
@@ -149,11 +155,10 @@ export function afterWaiting(
 ): Queued | ToppingUp {
   const evidence = evidenceOf(state)
   const earlier = evidence.name === 'queued' ? evidence.waiting : undefined
-  const isKnown = 'first' in evidence || 'silentMs' in evidence
-  const since = isKnown ? sinceOf(evidence) : sent
+  const since = sinceOf(evidence) ?? sent
   // By either clock: the monotonic one does not count while the machine sleeps.
   const quietMs = nowMs - since.sentMs + Math.abs(offsetMs - since.offsetMs)
-  const silentMs = Math.max('silentMs' in evidence ? evidence.silentMs : 0, quietMs)
+  const silentMs = Math.max(silentMsOf(evidence), quietMs)
   const waiting = earlier && earlier.sentMs >= sent.sentMs ? earlier : sent
   const queued: Queued = { name: 'queued', waiting, silentMs }
   return state.name === 'topping-up' ? { name: 'topping-up', before: queued } : queued

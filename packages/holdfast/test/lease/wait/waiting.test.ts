@@ -6,6 +6,7 @@ import { getEventListeners } from 'node:events'
 import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
+import { marginMs } from '../../../dist/clock/margin.js'
 import { count, makeWorld, outcomeOf } from '../../support/world.js'
 
 describe('a wait', () => {
@@ -209,6 +210,23 @@ describe('waking up', () => {
     const lease = await clock.until(waiting)
     expect(lease.token).toBeGreaterThan(other.token)
   })
+
+  test.each([1, 2, 3])(
+    'a grant that comes when %i ms of it are left is handed out only while its holder can use it',
+    async (leftMs) => {
+      const { clock, client, wire } = makeWorld()
+      const ttlMs = 1000
+      // On both ways.
+      wire.latencyMs = (ttlMs - marginMs(ttlMs) - leftMs) / 2
+      const first = outcomeOf(client({ ttlMs }).mutex('a').acquire())
+      await clock.advance(2 * wire.latencyMs)
+      wire.latencyMs = 1
+      const outcome = await clock.until(first)
+      const remainingMs = 'value' in outcome ? outcome.value.remainingMs : 0
+      if (leftMs > 2) expect(remainingMs).toBe(leftMs)
+      else expect(remainingMs).toBeGreaterThan(ttlMs / 4)
+    },
+  )
 
   test('a lost wake-up costs at most a heartbeat', async () => {
     const { clock, client, direct, store } = makeWorld()
