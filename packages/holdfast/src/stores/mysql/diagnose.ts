@@ -47,7 +47,7 @@ export interface MysqlDiagnosis {
   readonly nameBytes: number | undefined
 }
 
-const TABLES = ['locks', 'holders', 'waiters', 'tombstones', 'thefts', 'guards', 'fences']
+const TABLES = ['locks', 'holders', 'waiters', 'tombstones', 'steals', 'guards', 'fences']
 
 /**
  * Returns the settings, rights and tables of a database. It takes one connection of the pool.

@@ -37,7 +37,7 @@ adopt: begin
   if v_stolen is null or exists (
     select 1 from holdfast_tombstones where name = a_name and id = a_id and until_us > a_now
   ) then
-    call holdfast_find_theft_v1(a_name, a_from, a_now, v_stolen, v_steal_reason);
+    call holdfast_find_steal_v1(a_name, a_from, a_now, v_stolen, v_steal_reason);
     set a_answer = if(
       v_stolen,
       json_object('outcome', 'lost', 'reason', 'stolen', 'stealReason', v_steal_reason),

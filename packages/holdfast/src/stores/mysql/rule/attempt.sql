@@ -41,7 +41,7 @@ attempt: begin
     into v_kind, v_capacity, v_pass, v_queued, v_taken, v_withdrawn
     from holdfast_locks l where l.name = a_name;
   if v_withdrawn then
-    call holdfast_find_theft_v1(a_name, a_id, a_now, v_taken, v_steal_reason);
+    call holdfast_find_steal_v1(a_name, a_id, a_now, v_taken, v_steal_reason);
     set a_answer = json_object(
       'outcome', 'withdrawn', 'stolen', v_taken, 'stealReason', v_steal_reason
     );

@@ -11,6 +11,6 @@ begin
   set transaction isolation level read committed;
   start transaction;
   delete from holdfast_tombstones where until_us <= a_now order by until_us limit 5000;
-  delete from holdfast_thefts where until_us <= a_now order by until_us limit 5000;
+  delete from holdfast_steals where until_us <= a_now order by until_us limit 5000;
   commit and no chain no release;
 end//

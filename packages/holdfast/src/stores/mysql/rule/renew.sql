@@ -20,7 +20,7 @@ begin
   select max(stolen), max(steal_reason) into v_stolen, v_steal_reason
     from holdfast_holders where name = a_name and id = a_id;
   if v_stolen is null then
-    call holdfast_find_theft_v1(a_name, a_id, a_now, v_stolen, v_steal_reason);
+    call holdfast_find_steal_v1(a_name, a_id, a_now, v_stolen, v_steal_reason);
     set v_stolen = nullif(v_stolen, false);
   end if;
   if v_stolen is null then

@@ -29,7 +29,7 @@
 -- @include create-guard.sql
 -- @include promote-waiters.sql
 -- @include expire-and-promote.sql
--- @include find-theft.sql
+-- @include find-steal.sql
 -- @include attempt.sql
 -- @include renew.sql
 -- @include withdraw.sql

@@ -30,7 +30,7 @@ steal: begin
     select name, id, a_now + round(ttl_ms * 1000), 'stolen' from holdfast_waiters
      where name = a_name and id = a_id;
     if a_steal_reason is not null then
-      replace into holdfast_thefts (name, id, until_us, steal_reason)
+      replace into holdfast_steals (name, id, until_us, steal_reason)
       select name, id, a_now + round(ttl_ms * 1000), a_steal_reason from holdfast_waiters
        where name = a_name and id = a_id;
     end if;
@@ -53,7 +53,7 @@ steal: begin
     replace into holdfast_tombstones (name, id, until_us, outcome)
     select name, id, a_now + round(ttl_ms * 1000), 'stolen'
       from holdfast_holders where name = a_name and (a_id is null or id = a_id);
-    replace into holdfast_thefts (name, id, until_us, steal_reason)
+    replace into holdfast_steals (name, id, until_us, steal_reason)
     select name, id, a_now + round(ttl_ms * 1000), steal_reason from holdfast_holders
      where name = a_name and (a_id is null or id = a_id) and steal_reason is not null;
     delete from holdfast_holders where name = a_name and (a_id is null or id = a_id);

@@ -9,7 +9,7 @@
 -- - `holders` and `waiters` are the holders and the queue of locks that are `listed`, in the order
 --   of `seq`.
 -- - `tombstones` are withdrawn claims, kept as long as a late message of them may come.
---   The outcome `stolen` is of a claim that a steal removed; `thefts` has the reason, if any.
+--   The outcome `stolen` is of a claim that a steal removed; `steals` has the reason, if any.
 -- - `guards` are locked by transactions that cover a lease until their commit. Only the next grant
 --   changes them, so renewals and releases never wait for a transaction.
 -- - `fences` keep the largest token that a resource has seen.
@@ -80,7 +80,7 @@ create table if not exists holdfast_tombstones (
   key by_age (until_us)
 ) engine = InnoDB default character set utf8mb4//
 
-create table if not exists holdfast_thefts (
+create table if not exists holdfast_steals (
   name varbinary(512) not null,
   id varchar(64) character set ascii collate ascii_bin not null,
   until_us bigint not null,

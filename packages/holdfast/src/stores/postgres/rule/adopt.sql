@@ -15,7 +15,7 @@ declare
   a_ttl_ms constant double precision := (a_request ->> 'ttlMs')::double precision;
   v_holder record;
   v_token bigint := a_token;
-  v_theft text;
+  v_reason text;
 begin
   -- The request may be a repeated one.
   if exists (select from holdfast.holders h where h.lock = a_lock and h.id = a_id) then
@@ -28,10 +28,10 @@ begin
   if not found or exists (
     select from holdfast.tombstones t where t.lock = a_lock and t.id = a_id and t.until > a_now
   ) then
-    v_theft := holdfast.theft_of_v1(a_lock, a_from, a_now);
-    if v_theft is null then return jsonb_build_object('outcome', 'lost', 'reason', 'expired'); end if;
+    v_reason := holdfast.steal_reason_of_v1(a_lock, a_from, a_now);
+    if v_reason is null then return jsonb_build_object('outcome', 'lost', 'reason', 'expired'); end if;
     return jsonb_build_object(
-      'outcome', 'lost', 'reason', 'stolen', 'stealReason', nullif(v_theft, '')
+      'outcome', 'lost', 'reason', 'stolen', 'stealReason', nullif(v_reason, '')
     );
   end if;
   if v_holder.stolen then

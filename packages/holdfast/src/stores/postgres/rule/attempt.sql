@@ -20,7 +20,7 @@ declare
   v_left_ms double precision;
   v_fits boolean;
   v_seq bigint;
-  v_theft text;
+  v_reason text;
 begin
   select l.kind, l.capacity, l.guarded,
          exists (
@@ -31,9 +31,9 @@ begin
          exists (select from holdfast.holders h where h.lock = a_lock) as held
     into v from holdfast.locks l where l.name = a_lock;
   if v.withdrawn then
-    v_theft := holdfast.theft_of_v1(a_lock, a_id, a_now);
+    v_reason := holdfast.steal_reason_of_v1(a_lock, a_id, a_now);
     return jsonb_build_object(
-      'outcome', 'withdrawn', 'stolen', v_theft is not null, 'stealReason', nullif(v_theft, '')
+      'outcome', 'withdrawn', 'stolen', v_reason is not null, 'stealReason', nullif(v_reason, '')
     );
   end if;
   -- Most locks are free, and a sum costs more than a check for rows.

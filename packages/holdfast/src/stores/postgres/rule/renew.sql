@@ -8,7 +8,7 @@ language plpgsql as $renew$
 declare
   v_keeps_end constant boolean := coalesce((a_request ->> 'keepsEnd')::boolean, false);
   v_holder record;
-  v_theft text;
+  v_reason text;
 begin
   update holdfast.holders h
      set owner = case when h.stolen then h.owner else a_request ->> 'owner' end,
@@ -20,10 +20,10 @@ begin
    where h.lock = a_request ->> 'lock' and h.id = a_request ->> 'id'
   returning h.stolen, h.steal_reason into v_holder;
   if not found then
-    v_theft := holdfast.theft_of_v1(a_request ->> 'lock', a_request ->> 'id', a_now);
-    if v_theft is null then return jsonb_build_object('outcome', 'lost', 'reason', 'expired'); end if;
+    v_reason := holdfast.steal_reason_of_v1(a_request ->> 'lock', a_request ->> 'id', a_now);
+    if v_reason is null then return jsonb_build_object('outcome', 'lost', 'reason', 'expired'); end if;
     return jsonb_build_object(
-      'outcome', 'lost', 'reason', 'stolen', 'stealReason', nullif(v_theft, '')
+      'outcome', 'lost', 'reason', 'stolen', 'stealReason', nullif(v_reason, '')
     );
   end if;
   if v_holder.stolen then

@@ -23,7 +23,7 @@
 -- @include note-format.sql
 -- @include expire-and-promote.sql
 -- @include add-tombstone.sql
--- @include theft-of.sql
+-- @include steal-reason-of.sql
 -- @include grant-claim.sql
 -- @include end-idle-transaction.sql
 -- @include try-pass-guard.sql

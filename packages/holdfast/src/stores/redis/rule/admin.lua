@@ -56,7 +56,7 @@ local function steal_waiter(key, state, id, reason)
   local packed = state[WAITERS] > 0 and call('HGET', key .. ':w', id)
   if not packed then return false end
   drop_waiter(key, state, id)
-  note_theft(key, state, id, cmsgpack.unpack(packed)[TTL], reason)
+  note_steal(key, state, id, cmsgpack.unpack(packed)[TTL], reason)
   -- A lighter claim behind it may fit.
   promote_waiters(key, state, nil, true)
   save_state(key, state, write_always)
@@ -81,7 +81,7 @@ local function steal(key, at_once, reason, last_token, claim)
     free_in_ms = max(free_in_ms, holder[EXPIRES] - now)
     if at_once then
       drop_holder(key, state, holder)
-      note_theft(key, state, holder[ID], holder[TTL], holder[STEAL_REASON])
+      note_steal(key, state, holder[ID], holder[TTL], holder[STEAL_REASON])
     else
       put_holder(key, state, holder, false, write_always)
     end

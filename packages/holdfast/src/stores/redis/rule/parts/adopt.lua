@@ -35,7 +35,7 @@ local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner, is_detach
     local is_refused = refused_until and refused_until > now
     local has_token = holder and holder[TOKEN] <= token and token < holder[TOKEN] + holder[TOKENS]
     if is_refused or not has_token then
-      local reason = not holder and theft_of(key, from)
+      local reason = not holder and steal_reason_of(key, from)
       loss = reason and 's ' .. reason or not holder and has_heir(key, state, from) and 'a' or 'l'
     elseif holder[STEAL_REASON] then
       loss = 's ' .. holder[STEAL_REASON]

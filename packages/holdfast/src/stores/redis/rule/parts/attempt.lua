@@ -52,7 +52,7 @@ local function attempt(key, head, id, terms, channel)
   -- ghost.
   local _, refused_until = tombstone_of(key, id)
   if refused_until and refused_until > now then
-    local reason = theft_of(key, id)
+    local reason = steal_reason_of(key, id)
     return answer(reason and 'x ' .. reason or 'x')
   end
   local holder = find_holder(key, state, id)

@@ -43,7 +43,7 @@ local function seal(key, head, id, terms)
   local changed = expire_and_promote(key, state)
   local holder = find_holder(key, state, id)
   local reason
-  if holder then reason = holder[STEAL_REASON] or nil else reason = theft_of(key, id) end
+  if holder then reason = holder[STEAL_REASON] or nil else reason = steal_reason_of(key, id) end
   local line = reason and 's ' .. reason or 'l'
   if holder and not holder[STEAL_REASON] then
     local is_new = token > state[LAST_TOKEN]

@@ -10,7 +10,7 @@
 --         outcome, firm  what a repeated withdrawal answers, and whether it stays until it ends
 -- Output  add_tombstone, put_tombstones, score_of
 --         tombstone_of(key, id)  outcome, end, firm
---         note_theft(key, state, id, ttl_ms, reason), theft_of(key, id)
+--         note_steal(key, state, id, ttl_ms, reason), steal_reason_of(key, id)
 --
 -- A claim that a steal removed has a second member beside its tombstone, with the same score: its
 -- id, a blank, and the reason. So the two are trimmed together.
@@ -61,14 +61,14 @@ local function tombstone_of(key, id)
   return score % 4, floor(score / 4), firm
 end
 
-local function note_theft(key, state, id, ttl_ms, reason)
+local function note_steal(key, state, id, ttl_ms, reason)
   local score = score_of(now + ttl_ms, STOLEN, true)
   local words = { score, id, score, id .. ' ' .. reason }
   state[SINCE_TRIM], state[TOMBS_UNTIL] = put_tombstones(key, words, ttl_ms, state[SINCE_TRIM], state[TOMBS_UNTIL])
 end
 
 -- The reason of the steal that removed a claim, "" where there was none. nil for any other claim.
-local function theft_of(key, id)
+local function steal_reason_of(key, id)
   local outcome, refused_until = tombstone_of(key, id)
   if outcome ~= STOLEN or refused_until <= now then return nil end
   local tombs, start = key .. ':t', id .. ' '

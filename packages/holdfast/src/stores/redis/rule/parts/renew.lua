@@ -23,6 +23,6 @@ local function renew(key, head, id, terms)
   end
   refuse_on_replica(key)
   if changed then save_state(key, state, write_always) end
-  local reason = holder and holder[STEAL_REASON] or theft_of(key, id)
+  local reason = holder and holder[STEAL_REASON] or steal_reason_of(key, id)
   return reason and 's ' .. reason or 'l'
 end
