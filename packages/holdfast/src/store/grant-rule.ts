@@ -29,6 +29,7 @@ import type {
 import { addWeight, drop, expireAndPromote, hold, promote } from './expire-and-promote.js'
 import { isIdle, type Holder, type LockState, type RuleStep, type Steal } from './lock-state.js'
 import { nextToken } from './next-token.js'
+import { stolenLoss, stolenWithdrawal } from './stolen.js'
 import { addTombstone, hasTombstone, stealOf } from './tombstones.js'
 
 export { describe } from './describe-lock.js'
@@ -221,25 +222,14 @@ function grantedTo(holder: Holder, alreadyGranted: boolean, step: RuleStep): Gra
   }
 }
 
-function withdrawn(theft: Steal | undefined): Withdrawn {
-  if (!theft) return { outcome: 'withdrawn' }
-  const { reason } = theft
-  const stolen = { outcome: 'withdrawn', stolen: true } as const
-  return reason === undefined ? stolen : { ...stolen, stealReason: reason }
+function withdrawn(steal: Steal | undefined): Withdrawn {
+  return steal ? stolenWithdrawal(steal.reason) : { outcome: 'withdrawn' }
 }
 
 /** Returns the loss of a claim that does not hold the lock. */
 function lossOf(state: LockState, id: string, step: RuleStep): LostRenewal {
-  const theft = stealOf(state, id, step)
-  return theft ? stolenLoss(theft.reason) : { outcome: 'lost', reason: 'expired' }
-}
-
-function stolenLoss(stealReason: string | undefined): LostRenewal {
-  return {
-    outcome: 'lost',
-    reason: 'stolen',
-    ...(stealReason === undefined ? {} : { stealReason }),
-  }
+  const ended = stealOf(state, id, step)
+  return ended ? stolenLoss(ended.reason) : { outcome: 'lost', reason: 'expired' }
 }
 
 function untilNextExpiry(state: LockState, step: RuleStep): number | undefined {

@@ -15,7 +15,7 @@ export function stealOf(state: LockState, id: string, step: RuleStep): Steal | u
 
 /**
  * Refuses a claim from now on.
- * @param theft the steal that ended the claim. Such a tombstone is kept until it ends, beyond the
+ * @param steal the steal that ended the claim. Such a tombstone is kept until it ends, beyond the
  * limit: the claim has to learn the reason.
  */
 export function addTombstone(
@@ -23,13 +23,13 @@ export function addTombstone(
   claim: { id: string; ttlMs: number },
   outcome: WithdrawOutcome,
   step: RuleStep,
-  theft?: Steal,
+  steal?: Steal,
 ): void {
   const { tombstones } = state
   // The oldest is the first. The first that still counts ends the search below.
   tombstones.delete(claim.id)
   const tombstone = { untilMs: step.nowMs + claim.ttlMs, outcome }
-  tombstones.set(claim.id, theft ? { ...tombstone, steal: theft } : tombstone)
+  tombstones.set(claim.id, steal ? { ...tombstone, steal } : tombstone)
   let { size } = tombstones
   for (const [id, oldest] of tombstones) {
     if (size <= step.tombstoneLimit && oldest.untilMs > step.nowMs) return

@@ -35,3 +35,21 @@ test('a waiter that holds the lock already is not granted again', () => {
   state.holders.set(waiter.id, {} as rule.Holder)
   expect(() => rule.expireAndPromote(state, NOW)).toThrow('granted once')
 })
+
+test('a claim that a steal removed learns the reason beyond the limit of tombstones', () => {
+  const state = rule.newLockState('stolen')
+  const step = { ...NOW, tombstoneLimit: 1 }
+  const holder = makeClaim('stolen')
+  rule.attempt(state, holder, TERMS, step)
+  rule.steal(state, { claim: holder.id, now: true, reason: 'ada' }, step)
+  for (let count = 0; count < 3; count += 1) {
+    const next = makeClaim('stolen')
+    rule.attempt(state, next, TERMS, step)
+    rule.withdraw(state, next, step)
+  }
+  const loss = { outcome: 'lost', reason: 'stolen', stealReason: 'ada' }
+  expect(rule.renew(state, holder, step)).toEqual(loss)
+  expect(state.tombstones.size).toBe(2)
+  const later = { ...step, nowMs: step.nowMs + holder.ttlMs }
+  expect(rule.renew(state, holder, later)).toEqual({ outcome: 'lost', reason: 'expired' })
+})

@@ -121,7 +121,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
     breaks: 'The renewals of a stolen lease are refused',
     edits: [
       inRule(
-        'if (holder.stolen)\n        return stolenLoss(holder.stealReason);\n    holder.owner',
+        'if (holder.stolen)\n        return (0, stolen_js_1.stolenLoss)(holder.stealReason);\n    holder.owner',
         'holder.owner',
       ),
     ],

@@ -184,3 +184,28 @@ stealClaim.test(
   },
   { needs: [remembersSteals] },
 )
+
+stealClaim.test(
+  'an adopter of a lease that was stolen with `now` learns the reason',
+  async (context) => {
+    const [from, to] = [context.claim(), context.claim()]
+    const { token } = await context.take(from)
+    await context.store.steal(from.lock, { claim: from.id, now: true, reason: REASON })
+    const answer = await context.store.adopt?.({ from, token, to, detached: false })
+    assert.deepEqual(answer, STOLEN)
+    assert.equal((await context.attempt(context.claim())).outcome, 'granted')
+  },
+  { needs: [adopt, remembersSteals] },
+)
+
+stealClaim.test(
+  'a detached lease that was stolen with `now` is lost with the reason',
+  async (context) => {
+    const [from, to] = [context.claim(), context.claim()]
+    const { token } = await context.take(from)
+    await context.store.adopt?.({ from, token, to, detached: true })
+    await context.store.steal(to.lock, { claim: to.id, now: true, reason: REASON })
+    assert.deepEqual(await renewals(context, to), [STOLEN])
+  },
+  { needs: [adopt, remembersSteals] },
+)

@@ -66,7 +66,7 @@ export class CoordinationStore<S extends ServiceSession> implements Store {
       wakeUp: 'push',
       expiry: 'session',
       adopt: service.adopts,
-      ...(service.forgetsSteals ? { forgetsSteals: true } : {}),
+      ...(service.stealReasonOf ? {} : { forgetsSteals: true }),
       ordered: service.keepsOrder,
       pollRangeMs: DEFAULT_POLL_RANGE_MS,
       ttlRangeMs,

@@ -39,7 +39,6 @@ const CROWD = 40
 export class EtcdService implements CoordinationService<EtcdSession> {
   readonly graceMs = 0
   readonly adopts = true
-  readonly forgetsSteals = false
   readonly keepsOrder = false
   readonly #connection: Connection
   readonly #batches: Batches
@@ -154,6 +153,10 @@ export class EtcdService implements CoordinationService<EtcdSession> {
 
   evict(listed: ListedEntry, reason: string | undefined, isOnly: boolean): Promise<boolean> {
     return this.#removals.evict(listed, reason, isOnly)
+  }
+
+  stealReasonOf(claim: Pick<ClaimRef, 'lock' | 'id'>): Promise<string | undefined> {
+    return this.#removals.stealReasonOf(claim)
   }
 
   async noteAdopted(claim: ClaimRef): Promise<void> {

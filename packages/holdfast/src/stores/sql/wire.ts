@@ -28,6 +28,7 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { parseOwner, parseText } from '../../store/owner.js'
+import { stolenLoss, stolenWithdrawal } from '../../store/stolen.js'
 
 /** One request on one lock. */
 export interface Request {
@@ -109,17 +110,9 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
         store,
       )
     default:
-      return withdrawnResult(answer)
-  }
-}
-
-function withdrawnResult({ stolen, stealReason }: Answer): AttemptResult {
-  if (!isTrue(stolen)) return { outcome: 'withdrawn' }
-  const text = parseText(stealReason)
-  return {
-    outcome: 'withdrawn',
-    stolen: true,
-    ...(text === undefined ? {} : { stealReason: text }),
+      return isTrue(answer.stolen)
+        ? stolenWithdrawal(parseText(answer.stealReason))
+        : { outcome: 'withdrawn' }
   }
 }
 
@@ -154,8 +147,7 @@ export function renewResult(answer: Answer): RenewResult {
 
 function lostResult({ reason, stealReason }: Answer): LostRenewal {
   if (reason !== 'stolen') return { outcome: 'lost', reason: 'expired' }
-  const text = parseText(stealReason)
-  return { outcome: 'lost', reason, ...(text === undefined ? {} : { stealReason: text }) }
+  return stolenLoss(parseText(stealReason))
 }
 
 /**

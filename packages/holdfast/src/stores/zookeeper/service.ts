@@ -44,7 +44,6 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly graceMs: number
   readonly adopts = false
   readonly keepsOrder = true
-  readonly forgetsSteals = true
   readonly #options: ZooKeeperOptions
   readonly #clock: Clock
   readonly #restricted: boolean

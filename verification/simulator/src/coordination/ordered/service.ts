@@ -31,7 +31,6 @@ export const TICK_MS = 500
 export class OrderedService implements CoordinationService<OrderedSession> {
   readonly graceMs = TICK_MS
   readonly adopts = false
-  readonly forgetsSteals = true
   readonly keepsOrder = true
   readonly #ground: OrderedGround
   readonly #recipe: Recipe

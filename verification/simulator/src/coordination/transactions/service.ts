@@ -37,7 +37,6 @@ const TRIES = 10
 export class TransactionService implements CoordinationService<TransactionSession> {
   readonly graceMs = 0
   readonly adopts = true
-  readonly forgetsSteals = false
   readonly keepsOrder = false
   readonly #given: RequestOptions
   readonly #server: CoordinationServer
@@ -136,6 +135,10 @@ export class TransactionService implements CoordinationService<TransactionSessio
 
   evict({ entry }: ListedEntry, reason: string | undefined, isOnly: boolean): Promise<boolean> {
     return this.#requests.ask(() => this.#transactions.evict(entry, reason ?? '', isOnly))
+  }
+
+  stealReasonOf(claim: Pick<ClaimRef, 'lock' | 'id'>): Promise<string | undefined> {
+    return this.#requests.ask(() => this.#transactions.stealReasonOf(claim))
   }
 
   async noteAdopted(claim: ClaimRef): Promise<void> {

@@ -95,7 +95,7 @@ export class Transactions {
       const position = claim ? this.#positionOf(claim, entry) : { before: [], weight: 0 }
       return { state: 'present', data, version, ...position, moment }
     }
-    const stealReason = this.#server.queues.of(lock).gone.get(id)?.stealReason
+    const stealReason = this.stealReasonOf({ lock, id })
     return { state: 'absent', ...(stealReason === undefined ? {} : { stealReason }) }
   }
 
@@ -143,6 +143,11 @@ export class Transactions {
     return taken
   }
 
+  /** Returns the reason that `evict` left. */
+  stealReasonOf({ lock, id }: Pick<ClaimRef, 'lock' | 'id'>): string | undefined {
+    return this.#server.queues.of(lock).gone.get(id)?.stealReason
+  }
+
   /**
    * Removes an entry of any claim, and leaves the reason. False when it was gone.
    * @param isOnly whether it stays as the entry of another claim
@@ -154,7 +159,7 @@ export class Transactions {
       return true
     }
     // An earlier try of this request, whose answer was lost, may have stolen it.
-    return this.#server.queues.of(lock).gone.get(id)?.stealReason !== undefined
+    return this.stealReasonOf({ lock, id }) !== undefined
   }
 
   /** The names of all locks with a prefix. */

@@ -174,8 +174,6 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
   readonly graceMs: number
   /** Whether `amend` can give an entry another id and another session in one step. */
   readonly adopts: boolean
-  /** Whether `evict` leaves no reason. */
-  readonly forgetsSteals: boolean
   /** Whether the entries of claims that wait are made in the order of the calls of `enter`. */
   readonly keepsOrder: boolean
   /**
@@ -224,6 +222,11 @@ export interface CoordinationService<S extends ServiceSession = ServiceSession> 
    * @param isOnly whether the entry stays when another claim has adopted it since it was listed
    */
   evict(listed: ListedEntry, reason: string | undefined, isOnly: boolean): Promise<boolean>
+  /**
+   * Returns why `evict` removed the entry of a claim, empty where no reason was given; undefined
+   * when it did not. Missing where `evict` leaves no reason.
+   */
+  stealReasonOf?(claim: Pick<ClaimRef, 'lock' | 'id'>): Promise<string | undefined>
   /** Another claim has taken over the entry of a claim of this client. Where `adopts` is true. */
   noteAdopted?(claim: ClaimRef): Promise<void>
   /**

@@ -17,6 +17,7 @@ import {
   type Watch,
   type Withdrawn,
 } from '../../../store/contract.js'
+import { stolenWithdrawal } from '../../../store/stolen.js'
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from '../wire.js'
 import type { EntryReading, ServiceSession, QueuePosition, Waits } from '../connection/service.js'
@@ -259,9 +260,7 @@ export class QueueWaiter<S extends ServiceSession> {
 export function withdrawn({
   stealReason,
 }: Pick<ClaimRecord<ServiceSession>, 'stealReason'>): Withdrawn {
-  if (stealReason === undefined) return { outcome: 'withdrawn' }
-  const stolen = { outcome: 'withdrawn', stolen: true } as const
-  return stealReason === '' ? stolen : { ...stolen, stealReason }
+  return stealReason === undefined ? { outcome: 'withdrawn' } : stolenWithdrawal(stealReason)
 }
 
 /** Also how long a grant to a waiter lives until its first renewal. */

@@ -6,8 +6,9 @@
  * alone says nothing of that.
  */
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
-import type { LostRenewal, Renewal, RenewalListener, RenewResult } from '../../../store/contract.js'
+import type { Renewal, RenewalListener, RenewResult } from '../../../store/contract.js'
 import { renewEach } from '../../../store/renew-each.js'
+import { stolenLoss } from '../../../store/stolen.js'
 import type { StoreContext } from '../queue/context.js'
 import type { EntryData } from '../wire.js'
 import type { EntryReading, ServiceSession, Present } from '../connection/service.js'
@@ -164,13 +165,5 @@ export class EntryRenewer<S extends ServiceSession> {
       return { ...data, owner, ttlMs }
     const heldMs = this.#context.clock.monotonicMs() - queueEntry.grantedMs
     return { ...data, owner, ttlMs, grantedMs: Math.round(this.#context.clock.wallMs() - heldMs) }
-  }
-}
-
-export function stolenLoss(stealReason: string | undefined): LostRenewal {
-  return {
-    outcome: 'lost',
-    reason: 'stolen',
-    ...(stealReason === undefined || stealReason === '' ? {} : { stealReason }),
   }
 }

@@ -18,11 +18,11 @@ import type {
   Renewal,
   RenewResult,
 } from '../../../store/contract.js'
+import { stolenLoss } from '../../../store/stolen.js'
 import { split } from './administration.js'
 import { QueueEntry, type ClaimRecord } from '../queue/claim-records.js'
 import type { StoreContext } from '../queue/context.js'
 import { firstTokenOf, LARGEST_BLOCK, tokenOf, type EntryData } from '../wire.js'
-import { stolenLoss } from './entry-renewer.js'
 import type { ListedEntry, ServiceSession } from '../connection/service.js'
 
 const EXPIRED: LostRenewal = { outcome: 'lost', reason: 'expired' }
@@ -80,7 +80,8 @@ export class LeaseAdopter<S extends ServiceSession> {
       owner,
       ...(session && { ttlMs }),
     })
-    const changed = await this.#change(lock, id, isIt, show, session)
+    const changed =
+      (await this.#change(lock, id, isIt, show, session)) ?? (await this.#lossOf({ lock, id }))
     if (!('outcome' in changed)) return { outcome: 'renewed' }
     void session?.end().catch(() => undefined)
     return changed
@@ -131,7 +132,7 @@ export class LeaseAdopter<S extends ServiceSession> {
     await this.#context.removing.block(record, to).catch(() => undefined)
   }
 
-  #pass(adoption: Adoption, session: S): Promise<Changed | LostRenewal> {
+  async #pass(adoption: Adoption, session: S): Promise<Changed | LostRenewal> {
     const { from, to, token, detached } = adoption
     // A repeated request finds what the first one made.
     const isIt = ({ entry, data }: ListedEntry): boolean =>
@@ -144,23 +145,32 @@ export class LeaseAdopter<S extends ServiceSession> {
       tokens: undefined,
       tokenOffset: entry.id === to.id ? data.tokenOffset : this.#offsetFor(adoption, entry.number),
     })
-    return this.#change(to.lock, to.id, isIt, show, session)
+    return (await this.#change(to.lock, to.id, isIt, show, session)) ?? this.#lossOf(from)
   }
 
-  /** Changes the entry of a holder: its id, its data and its session if given, in one step. */
+  /** Returns the loss of a claim whose entry is gone. */
+  async #lossOf(claim: Pick<Claim, 'lock' | 'id'>): Promise<LostRenewal> {
+    const stealReason = await this.#context.service.stealReasonOf?.(claim)
+    return stealReason === undefined ? EXPIRED : stolenLoss(stealReason)
+  }
+
+  /**
+   * Changes the entry of a holder: its id, its data and its session if given, in one step. Resolves
+   * to undefined when it is gone.
+   */
   async #change(
     lock: string,
     id: string,
     isIt: (listed: ListedEntry) => boolean,
     show: (listed: ListedEntry) => EntryData,
     session: S | undefined,
-  ): Promise<Changed | LostRenewal> {
+  ): Promise<Changed | LostRenewal | undefined> {
     const { service, records } = this.#context
     for (let tries = 0; tries < TRIES; tries += 1) {
       if (records.get({ lock, id })?.withdrawn === true) return EXPIRED
       const [queue] = await service.readQueues([lock], [])
       const holder = split(queue).holders.find(isIt)
-      if (!holder) return EXPIRED
+      if (!holder) return undefined
       if (holder.data.stolen === true) return stolenLoss(holder.data.stealReason)
       const data = show(holder)
       const version = await service.amend({ ...holder.entry, id }, data, holder.version, session)

@@ -148,6 +148,14 @@ export class EntryRemovals {
     return removed === 'removed' || removed.stealReason !== undefined
   }
 
+  /** Returns why a claim was evicted; undefined when it was not, or more than a minute ago. */
+  async stealReasonOf(claim: Pick<ClaimRef, 'lock' | 'id'>): Promise<string | undefined> {
+    const then = [op.range(this.#keys.goneKey(claim))]
+    const { answers } = await this.#change(claim.lock, { when: [], then }, true)
+    const word = answers[0]?.found[0]
+    return word && decodeGone(word.value).stealReason
+  }
+
   async endDetached({ sessionId }: Pick<ListedEntry, 'sessionId'>): Promise<void> {
     if (sessionId !== undefined) await revokeLease(this.#reads, sessionId)
   }

@@ -16,9 +16,11 @@ import type {
   WithdrawOutcome,
 } from '../../../store/contract.js'
 import { parseOwner, parseText } from '../../../store/owner.js'
+import { stolenLoss, stolenWithdrawal } from '../../../store/stolen.js'
 import { inDoubt, STORE_NAME } from '../errors.js'
 import type { AdoptedByAnother, SealResult } from './redlock-seal.js'
 
+const WITHDRAWN: AttemptResult = { outcome: 'withdrawn' }
 const NINE = '9'.charCodeAt(0)
 
 /**
@@ -71,7 +73,7 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
     case 'b':
       return { outcome: 'busy', holderRemainingMs: optional(rest[0]) }
     case 'x':
-      return readWithdrawn(line)
+      return line === 'x' ? WITHDRAWN : stolenWithdrawal(readReason(line.slice(2)))
     case 'm':
       throw lockMismatch(
         claim,
@@ -80,16 +82,6 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
       )
     default:
       throw strange(line)
-  }
-}
-
-function readWithdrawn(line: string): AttemptResult {
-  if (line === 'x') return { outcome: 'withdrawn' }
-  const stealReason = readReason(line.slice(2))
-  return {
-    outcome: 'withdrawn',
-    stolen: true,
-    ...(stealReason === undefined ? {} : { stealReason }),
   }
 }
 
@@ -108,12 +100,7 @@ export function readRenewal(line: string): RenewResult {
   if (line === 'r') return RENEWED
   if (line === 'l') return { outcome: 'lost', reason: 'expired' }
   if (!line.startsWith('s ')) throw strange(line)
-  const stealReason = readReason(line.slice(2))
-  return {
-    outcome: 'lost',
-    reason: 'stolen',
-    ...(stealReason === undefined ? {} : { stealReason }),
-  }
+  return stolenLoss(readReason(line.slice(2)))
 }
 
 /** Reads the answer to an adoption by `claim`. */
