@@ -1,0 +1,236 @@
+/**
+ * What the console's server tells its page. The page shows it and decides nothing: the server
+ * sorts, searches, cuts the window and finds what is wrong. All times are in milliseconds.
+ */
+
+/** `GET …/api/view?…`: all that the page shows, with an ETag. */
+export interface ConsoleView {
+  /** Epoch time of the server when it wrote this. Ages below are relative to it. */
+  readonly nowMs: number
+  readonly title: string
+  /** Such as `production`, shown beside the title. */
+  readonly environment?: string
+  readonly user: string
+  readonly may: readonly ('look' | 'steal')[]
+  /** Only names that begin with it are visible to this user. */
+  readonly prefix?: string
+  /** The prefix ends without a separator, so that `team-a` also shows `team-ab:…`. */
+  readonly isPrefixLoose?: boolean
+  /** Names of all stores of this console, and the one that is shown. */
+  readonly stores: readonly string[]
+  readonly store: StoreView
+  readonly totals: Totals
+  readonly lines: Lines
+  readonly trouble: readonly Trouble[]
+  readonly table: Table
+  /** Present when the query names a lock. Null: no such lock, or one outside of the prefix. */
+  readonly lock?: LockView | null
+  readonly elections: readonly ElectionView[]
+  readonly actions: readonly ActionView[]
+  readonly refreshMs: number
+  readonly waitWarnMs: number
+}
+
+export interface StoreView {
+  readonly name: string
+  /** Such as `redis`. */
+  readonly kind: string
+  /** Without credentials, as in `holdfast doctor`. */
+  readonly address?: string
+  readonly state: 'ok' | 'slow' | 'away'
+  /** How long the last look took. */
+  readonly latencyMs?: number
+  /** Since when it is slow or away. */
+  readonly sinceMs?: number
+  /** The age of what this view shows. */
+  readonly ageMs: number
+  readonly error?: { readonly code: string; readonly message: string }
+  /** What `holdfast doctor` finds, while the store is away. */
+  readonly findings?: readonly {
+    readonly isFine: boolean
+    readonly text: string
+    readonly advice?: string
+  }[]
+}
+
+export interface Totals {
+  readonly locks: number
+  readonly holders: number
+  readonly waiters: number
+  /** False until the first walk over all names has ended. */
+  readonly isComplete: boolean
+  /** The age of the oldest row that the totals count. */
+  readonly walkMs?: number
+}
+
+/** One point each look since the console began, at most 240, oldest first. */
+export interface Lines {
+  readonly sinceMs: number
+  readonly locks: readonly number[]
+  readonly waiters: readonly number[]
+  readonly oldestWaitMs: readonly number[]
+  readonly latencyMs: readonly (number | null)[]
+}
+
+/** A process that holds or waits. */
+export interface OwnerView {
+  readonly host: string
+  readonly pid: number
+  readonly label?: string
+  /** Masked: the claim belongs to a lock outside of the user's prefix. */
+  readonly isForeign?: boolean
+  readonly isElection?: boolean
+}
+
+export type Trouble =
+  | {
+      readonly kind: 'deadlock'
+      readonly cycle: readonly CycleMember[]
+      readonly isResolved: boolean
+      readonly seenMs: number
+    }
+  | { readonly kind: 'late-renewal'; readonly lock: string; readonly holder: HolderView }
+  | {
+      readonly kind: 'old-waiters'
+      readonly lock: string
+      readonly waiters: number
+      readonly oldestMs: number
+      readonly inTheWay?: HolderView
+    }
+  | { readonly kind: 'stolen-but-held'; readonly lock: string; readonly holder: HolderView }
+  | {
+      readonly kind: 'no-leader'
+      readonly lock: string
+      readonly candidates: number
+      readonly sinceMs: number
+    }
+  | {
+      readonly kind: 'store-slow' | 'store-away'
+      readonly sinceMs: number
+      readonly latencyMs?: number
+    }
+
+/** Holds `lock`, and waits for the lock of the next member. */
+export interface CycleMember {
+  readonly lock: string
+  readonly owner: OwnerView
+  readonly heldMs: number
+  readonly claimId?: string
+}
+
+export interface Table {
+  readonly sort: 'wait' | 'name' | 'held' | 'ttl' | 'waiters'
+  readonly search: string
+  readonly offset: number
+  /** Rows that fit the search. */
+  readonly total: number
+  readonly rows: readonly Row[]
+}
+
+export interface Row {
+  readonly lock: string
+  readonly kind: 'mutex' | 'read-write' | 'semaphore' | 'election'
+  /** The first three holders, and how many there are. */
+  readonly holders: readonly HolderView[]
+  readonly holderCount: number
+  readonly waiterCount: number
+  readonly oldestWaitMs?: number
+  /** Kinds of trouble of this lock. */
+  readonly marks: readonly Trouble['kind'][]
+  /** The age of this row. */
+  readonly ageMs: number
+}
+
+export interface HolderView {
+  readonly claimId: string
+  readonly owner: OwnerView
+  readonly mode?: 'read' | 'write'
+  readonly weight?: number
+  /** A decimal number. */
+  readonly token?: string
+  readonly heldMs: number
+  readonly remainingMs: number
+  readonly ttlMs?: number
+  readonly isStolen: boolean
+  readonly stealReason?: string
+  /** It renewed before, and its renewal is overdue. */
+  readonly isLate: boolean
+}
+
+export interface WaiterView {
+  readonly claimId: string
+  readonly owner: OwnerView
+  readonly mode?: 'read' | 'write'
+  readonly weight?: number
+  readonly waitedMs: number
+  /** What this waiter's process holds meanwhile, where the store knows. */
+  readonly holds?: readonly string[]
+}
+
+/** One lock in full. */
+export interface LockView {
+  readonly lock: string
+  readonly kind: Row['kind']
+  readonly capacity?: number
+  readonly isFree: boolean
+  readonly holders: readonly HolderView[]
+  readonly waiters: readonly WaiterView[]
+  /** Waiters beyond the first 200 are counted, not listed. */
+  readonly waiterCount: number
+  /** Waits of this very process, behind the cohort's one claim. */
+  readonly localWaiters?: number
+  readonly lastToken?: string
+  readonly ageMs: number
+  /** Shell commands to copy, quoted for `sh`. */
+  readonly commands: readonly {
+    readonly about: 'inspect' | 'watch' | 'steal' | 'doctor'
+    readonly command: string
+  }[]
+  /** The holder in everybody's way first, then what it waits for, and so on. */
+  readonly chain: readonly CycleMember[]
+  readonly history: readonly HistoryEntry[]
+  /** What the history cannot know. */
+  readonly historySinceMs: number
+}
+
+export interface HistoryEntry {
+  readonly atMs: number
+  readonly what: 'granted' | 'ended' | 'stolen' | 'lost' | 'forgotten' | 'deadlock'
+  readonly owner?: OwnerView
+  readonly token?: string
+  readonly text?: string
+}
+
+export interface ElectionView {
+  readonly lock: string
+  readonly leader?: HolderView
+  readonly candidates: number
+}
+
+/** An action, or a try that was refused. */
+export interface ActionView {
+  readonly atMs: number
+  readonly user: string
+  readonly action: 'steal' | 'steal-now'
+  readonly lock: string
+  readonly claimId: string
+  readonly reason?: string
+  readonly outcome: 'stolen' | 'nothing-stolen' | 'refused' | 'failed'
+  readonly text?: string
+}
+
+/** The body of `POST …/api/steal`; the answer is an `ActionView`. */
+export interface StealRequest {
+  readonly store?: string
+  readonly lock: string
+  readonly claimId: string
+  /** What the operator typed: has to equal `lock`. */
+  readonly typed: string
+  readonly reason: string
+  readonly now: boolean
+}
+
+/** Each refusal and failure of the API. */
+export interface ApiError {
+  readonly error: { readonly code: string; readonly message: string }
+}
