@@ -1,11 +1,12 @@
 /**
- * What the console's server tells its page. The page shows it and decides nothing: the server
- * sorts, searches, cuts the window and finds what is wrong. All times are in milliseconds.
+ * What the console's server sends to its page. The page shows it and decides nothing: the server
+ * sorts, searches, cuts the window and finds what is wrong. Times are in milliseconds: `nowMs` and
+ * `atMs` are epoch times, all others are ages and durations at `nowMs`.
  */
 
 /** `GET …/api/view?…`: all that the page shows, with an ETag. */
 export interface ConsoleView {
-  /** Epoch time of the server when it wrote this. Ages below are relative to it. */
+  /** Epoch time of the server at its last look. Ages below are relative to it. */
   readonly nowMs: number
   readonly title: string
   /** Such as `production`, shown beside the title. */
@@ -21,7 +22,10 @@ export interface ConsoleView {
   readonly store: StoreView
   readonly totals: Totals
   readonly lines: Lines
+  /** The gravest first: in the order of `Trouble`, and each kind from its oldest on. */
   readonly trouble: readonly Trouble[]
+  /** How many further ones are left out of `trouble`. */
+  readonly moreTrouble?: number
   readonly table: Table
   /** Present when the query names a lock. Null: no such lock, or one outside of the prefix. */
   readonly lock?: LockView | null
@@ -40,7 +44,7 @@ export interface StoreView {
   readonly state: 'ok' | 'slow' | 'away'
   /** How long the last look took. */
   readonly latencyMs?: number
-  /** Since when it is slow or away. */
+  /** For how long it has been slow or away. */
   readonly sinceMs?: number
   /** The age of what this view shows. */
   readonly ageMs: number
@@ -65,6 +69,7 @@ export interface Totals {
 
 /** One point each look since the console began, at most 240, oldest first. */
 export interface Lines {
+  /** How long ago the first point was taken. */
   readonly sinceMs: number
   readonly locks: readonly number[]
   readonly waiters: readonly number[]
@@ -72,14 +77,18 @@ export interface Lines {
   readonly latencyMs: readonly (number | null)[]
 }
 
-/** A process that holds or waits. */
+/**
+ * A process that holds or waits. Of a lock outside of the user's prefix all is masked: its name is
+ * empty, and its owner is `{ host: '', pid: 0, isForeign: true }`.
+ */
 export interface OwnerView {
   readonly host: string
   readonly pid: number
   readonly label?: string
-  /** Masked: the claim belongs to a lock outside of the user's prefix. */
   readonly isForeign?: boolean
   readonly isElection?: boolean
+  /** Callers of the same process that wait behind this claim, where there are any. */
+  readonly localWaiters?: number
 }
 
 export type Trouble =
@@ -177,7 +186,7 @@ export interface LockView {
   readonly waiters: readonly WaiterView[]
   /** Waiters beyond the first 200 are counted, not listed. */
   readonly waiterCount: number
-  /** Waits of this very process, behind the cohort's one claim. */
+  /** All callers that wait in the waiters' processes, behind their claims. */
   readonly localWaiters?: number
   readonly lastToken?: string
   readonly ageMs: number
@@ -186,10 +195,13 @@ export interface LockView {
     readonly about: 'inspect' | 'watch' | 'steal' | 'doctor'
     readonly command: string
   }[]
-  /** The holder in everybody's way first, then what it waits for, and so on. */
+  /**
+   * The holder in the way of all waiters, then the holder of the lock that this one waits for, and
+   * so on. The last one waits for nothing, or for a member that stands before: a cycle.
+   */
   readonly chain: readonly CycleMember[]
   readonly history: readonly HistoryEntry[]
-  /** What the history cannot know. */
+  /** How long ago the history began. It also misses what came and went between two looks. */
   readonly historySinceMs: number
 }
 
@@ -216,10 +228,16 @@ export interface ActionView {
   readonly claimId: string
   readonly reason?: string
   readonly outcome: 'stolen' | 'nothing-stolen' | 'refused' | 'failed'
+  /** After a steal: when the lock is free at the latest. Absent while a transaction keeps it. */
+  readonly freeInMs?: number
+  /** After a refusal or a failure: why, in English. */
   readonly text?: string
 }
 
-/** The body of `POST …/api/steal`; the answer is an `ActionView`. */
+/**
+ * The body of `POST …/api/steal`. The answer is an `ActionView` with the outcome `stolen`,
+ * `nothing-stolen` or `failed`. A refusal is an `ApiError`.
+ */
 export interface StealRequest {
   readonly store?: string
   readonly lock: string
