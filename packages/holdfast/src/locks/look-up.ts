@@ -7,7 +7,7 @@ import type { WaitOptions } from '../options/lock-options.js'
 import type { ClaimTemplate, Runtime } from '../lease/runtime/runtime.js'
 import { limitsOf } from '../lease/wait/caller-wait.js'
 import { checkKeys, type KnownKeys } from '../options/known-keys.js'
-import type { LockInfo, Store } from '../store/contract.js'
+import type { HolderInfo, LockInfo, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
 
 /** The state of one lock. */
@@ -30,6 +30,12 @@ export function lockWithJson<T extends LockInfo>(info: T): T {
 export async function findLock(store: Store, lock: string): Promise<LockInfo | undefined> {
   const [info] = await store.inspect([lock])
   return info && lockWithJson(info)
+}
+
+/** Resolves to the holders of a lock. Its queue may be long, and is not read. */
+export async function findHolders(store: Store, lock: string): Promise<readonly HolderInfo[]> {
+  const [info] = await store.inspect([lock], [])
+  return info ? lockWithJson(info).holders : []
 }
 
 /** Returns the state of a lock that no client has used. */

@@ -6,7 +6,7 @@ import { checkNoOptions } from '../options/known-keys.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Lease } from '../lease/hold/lease.js'
 import { inspectLocks, type InspectOptions } from './inspect-locks.js'
-import { findLock, pingStore, type PingOptions } from './look-up.js'
+import { findHolders, pingStore, type PingOptions } from './look-up.js'
 import { oncePerTick, type TickOptions, type TickResult } from './once-per-tick.js'
 import { notOfSlot } from './slot-name.js'
 import { steal, type StealLockOptions } from './steal.js'
@@ -43,5 +43,5 @@ export function storeCalls(client: Client, namespace: string, named: (name: unkn
 
 /** Returns the holders of a lock, by its full name. */
 export async function holdersOf(client: Client, lock: string): Promise<readonly HolderInfo[]> {
-  return (await findLock(client.runtime.store, lock))?.holders ?? []
+  return storeCall(findHolders(client.runtime.store, lock))
 }

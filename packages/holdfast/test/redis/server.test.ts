@@ -94,6 +94,17 @@ describe('scripts', () => {
     expect(counts.get('publish')).toBe(10)
   })
 
+  test('read no waiter where only the holders are asked for, however many wait', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    await take(store, makeClaim('lock'))
+    for (let count = 0; count < 30; count += 1) await store.attempt(makeClaim('lock'), QUEUE)
+    await server.command('CONFIG', 'RESETSTAT')
+    expect(await store.inspect(['lock'], [])).toMatchObject([{ holders: [{}], waiters: [] }])
+    const counts = await countsOf(server)
+    expect((counts.get('hget') ?? 0) + (counts.get('hgetall') ?? 0)).toBeLessThan(5)
+  })
+
   test('do all that is asked in one turn in one call', async () => {
     const server = await startServer()
     const store = openStore(server)

@@ -12,8 +12,9 @@ import { heldAbove } from './held-above.js'
 /** When a wait is reported: soon at a terminal, and late in a log. */
 const REPORT_AFTER_MS = { terminal: 300, log: 10_000 } as const
 
+/** Returns the lock without its waiters, of which there may be many. */
 export async function lookUpLock(locks: Locks, name: string): Promise<LockInfo | undefined> {
-  const [info] = await locks.store.inspect([name])
+  const [info] = await locks.store.inspect([name], [])
   return info
 }
 
