@@ -3,6 +3,7 @@
  * one, and `adopt` turns that into a claim of the adopter. Both are the same verb of the store.
  */
 import { forOneCaller } from '../../async/caller-frames.js'
+import { pendingCall } from '../../async/keep-alive.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../../errors.js'
 import { repeatUntilAnswered } from '../../in-doubt/repeated-requests.js'
 import { checkNoOptions } from '../../options/known-keys.js'
@@ -96,7 +97,7 @@ export async function keepTaken(lease: Detachable, ms: number): Promise<void> {
   if (endsWithHolder(runtime.store)) {
     // It renews the grant as well.
     grant.openRenewals += 1
-    grant.claim = await detachClaim(services, grant, token)
+    grant.claim = await pendingCall(detachClaim(services, grant, token))
     grant.extend(sentMs, runtime.clockOffsetMs(sentMs), true)
   }
   grant.keptUntilMs = runtime.clock.monotonicMs() + ms

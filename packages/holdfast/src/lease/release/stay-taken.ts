@@ -1,4 +1,5 @@
 /** A lock that stays taken after its release, until its TTL ends it: `run(fn, { atLeastMs })`. */
+import { pendingCall } from '../../async/keep-alive.js'
 import type { Grant } from '../grant/grant.js'
 import type { Runtime } from '../runtime/runtime.js'
 
@@ -12,7 +13,8 @@ export async function leaveTaken(
   nowMs: number,
 ): Promise<'released' | 'lost'> {
   const ttlMs = Math.max(store.traits.ttlRangeMs[0], Math.ceil(keptUntilMs - nowMs))
-  const [result] = await store.renew([{ ...claim, ttlMs, isLast: true }])
+  const renewed = Promise.resolve(store.renew([{ ...claim, ttlMs, isLast: true }]))
+  const [result] = await pendingCall(renewed)
   if (result?.outcome === 'unknown') throw result.cause
   return result?.outcome === 'renewed' ? 'released' : 'lost'
 }
