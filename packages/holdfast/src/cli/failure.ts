@@ -3,7 +3,8 @@ import type { LockErrorCode } from '../index.js'
 import { CliError } from './cli-error.js'
 import { ERROR_EXITS, type ErrorCode } from './exit-codes.js'
 import { operatorText } from './output/operator-text.js'
-import { printableLines, redact } from './output/text.js'
+import { redact } from '../url/redact.js'
+import { printableLines } from './output/text.js'
 import { stderr } from './output/streams.js'
 
 export interface Failure {

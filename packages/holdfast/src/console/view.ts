@@ -27,7 +27,10 @@ export interface ConsoleView {
   /** How many further ones are left out of `trouble`. */
   readonly moreTrouble?: number
   readonly table: Table
-  /** Present when the query names a lock. Null: no such lock, or one outside of the prefix. */
+  /**
+   * Present when the query names a lock, and the store has answered about it. Null: there is no
+   * such lock, or it is outside of the prefix.
+   */
   readonly lock?: LockView | null
   readonly elections: readonly ElectionView[]
   readonly actions: readonly ActionView[]
@@ -221,12 +224,21 @@ export interface ElectionView {
 
 /** An action, or a try that was refused. */
 export interface ActionView {
+  /** The name of the store on the page. */
+  readonly store: string
+  /** When it happened, by the wall clock of the server. */
   readonly atMs: number
+  /** Who it was, as `authorize` returned it. */
   readonly user: string
+  /** `steal-now` frees the lock under running code. */
   readonly action: 'steal' | 'steal-now'
+  /** The full name of the lock. */
   readonly lock: string
+  /** The claim that was to end. */
   readonly claimId: string
+  /** What the user wrote. */
   readonly reason?: string
+  /** `nothing-stolen`: the claim neither held the lock nor waited for it any more. */
   readonly outcome: 'stolen' | 'nothing-stolen' | 'refused' | 'failed'
   /** After a steal: when the lock is free at the latest. Absent while a transaction keeps it. */
   readonly freeInMs?: number

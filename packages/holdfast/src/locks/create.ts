@@ -33,6 +33,7 @@ import type { TickOptions, TickResult } from './once-per-tick.js'
 import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
 import { semaphore, type Semaphore, type SemaphoreOptions } from './semaphore.js'
 import { singleFlight, type SingleFlight } from './single-flight.js'
+import { withNamespace } from './namespace-of.js'
 import { notOfSlot } from './slot-name.js'
 import type { StealLockOptions } from './steal.js'
 import { holdersOf, storeCalls } from './store-calls.js'
@@ -213,7 +214,10 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
     [Symbol.asyncDispose]: () => closeClient(client),
   }
   // A store may hold a client of a server, with its password.
-  return shownAs(members, () => ({ store: store.name, clientId }))
+  return withNamespace(
+    shownAs(members, () => ({ store: store.name, clientId })),
+    namespace,
+  )
 }
 
 /** The locks, and what is made of them. */

@@ -15,6 +15,7 @@ import {
   type StripedLock,
   type WriteLease,
 } from 'holdfast'
+import { locksConsole } from 'holdfast/console'
 import { oncePerTick as wrapTick, runCoordinator } from 'holdfast/cron'
 import { embeddedStore, lockPath, type PathLock } from 'holdfast/embedded'
 import { etcdStore } from 'holdfast/etcd'
@@ -205,6 +206,10 @@ export const ENTRIES = {
     runCoordinator: (options) => runCoordinator(locks, { atLeastMs: 1, ...options }),
     slotOf: 'takes a job',
   } satisfies Table<typeof import('holdfast/cron')>,
+  './console': {
+    locksConsole: (options) =>
+      locksConsole({ locks, authorize: () => false as const, ...options }).close(),
+  } satisfies Table<typeof import('holdfast/console')>,
   './testing': {
     planFor: PURE,
     planForFirst: PURE,

@@ -7,7 +7,7 @@ import { CALLS, client, mysqlPool, pool, type Call } from './public-functions.js
 const NEEDED = new Set([
   ...['client', 'clients', 'pool', 'connect', 'endpoints', 'permits', 'stripes', 'atLeastMs'],
   ...['read', 'db', 'table', 'key', 'scheme', 'user', 'password'],
-  ...['pgid', 'startTime'],
+  ...['pgid', 'startTime', 'locks', 'authorize'],
 ])
 
 /** These would connect to a server that is not there. */

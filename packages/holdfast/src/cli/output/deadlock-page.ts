@@ -3,7 +3,8 @@ import type { Deadlock, DeadlockStep } from '../../index.js'
 import { formatDuration } from '../args/duration.js'
 import { isoTime } from './json.js'
 import { renderTable, type Column, type TableOptions } from './table.js'
-import { printable, redact } from './text.js'
+import { redact } from '../../url/redact.js'
+import { printable } from './text.js'
 
 /** A step of a cycle, and its place there. */
 interface CycleRow {

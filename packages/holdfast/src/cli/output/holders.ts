@@ -1,7 +1,8 @@
 /** Describes holders and waiters in words. */
 import { CAPACITY_ALL, type HolderInfo, type LockInfo, type Owner } from '../../store/index.js'
 import { formatDuration } from '../args/duration.js'
-import { printable, redact, shorten } from './text.js'
+import { redact } from '../../url/redact.js'
+import { printable, shorten } from './text.js'
 
 export function ownerText(owner: Owner): string {
   return printable(`${owner.host} pid ${owner.pid}`)

@@ -4,7 +4,7 @@
  */
 import type { HolderInfo, LockInfo, Owner, WaiterInfo } from '../../store/index.js'
 import { modeOf, typeOf } from './holders.js'
-import { redact } from './text.js'
+import { redact } from '../../url/redact.js'
 import { stdout } from './streams.js'
 
 export const SCHEMA_VERSION = 1

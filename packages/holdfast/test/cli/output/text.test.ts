@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { operatorText } from '../../../dist/cli/output/operator-text.js'
-import { redact } from '../../../dist/cli/output/text.js'
+import { redact } from '../../../dist/url/redact.js'
 
 describe('redact', () => {
   it.each([

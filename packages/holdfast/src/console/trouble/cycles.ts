@@ -1,0 +1,64 @@
+/** The cycles of waits that a console has seen: those that stand, and those that an error ended. */
+import { findDeadlocks } from '../../lease/deadlock/find-deadlocks.js'
+import type { DeadlockStep } from '../../lease/deadlock/deadlock-error.js'
+import type { KnownLock } from '../look/known-lock.js'
+import type { KnownLocks } from '../look/known-locks.js'
+
+export interface SeenCycle {
+  readonly steps: readonly DeadlockStep[]
+  readonly isResolved: boolean
+  /** When it was seen first, by the monotonic clock. */
+  readonly seenMs: number
+}
+
+/** For how long a cycle that was resolved is shown. */
+const RESOLVED_SHOWN_MS = 10 * 60_000
+const MOST_RESOLVED = 20
+
+export class Cycles {
+  /** When each cycle of the last look was seen first, by its id. */
+  #seen = new Map<string, number>()
+  #standing: readonly SeenCycle[] = []
+  #resolved: SeenCycle[] = []
+
+  /**
+   * Looks for cycles. Locks of one look are read at different moments, so that a cycle counts once
+   * two looks have shown it.
+   */
+  look(known: KnownLocks, nowMs: number): void {
+    const seen = new Map<string, number>()
+    const standing: SeenCycle[] = []
+    for (const { id, steps } of findDeadlocks(involved(known))) {
+      const before = this.#seen.get(id)
+      seen.set(id, before ?? nowMs)
+      if (before !== undefined) standing.push({ steps, isResolved: false, seenMs: before })
+    }
+    this.#seen = seen
+    this.#standing = standing
+  }
+
+  /** Notes a cycle that a `DeadlockError` of this process ended. */
+  resolve(steps: readonly DeadlockStep[], nowMs: number): void {
+    this.#resolved.unshift({ steps, isResolved: true, seenMs: nowMs })
+    this.#resolved = this.#resolved.slice(0, MOST_RESOLVED)
+  }
+
+  all(nowMs: number): readonly SeenCycle[] {
+    const resolved = this.#resolved.filter(({ seenMs }) => nowMs - seenMs < RESOLVED_SHOWN_MS)
+    return [...this.#standing, ...resolved]
+  }
+}
+
+/** Returns the locks whose holders wait, and those that they wait for. */
+function involved(known: KnownLocks): KnownLock['info'][] {
+  const locks = new Set<KnownLock>()
+  for (const lock of known.hot()) {
+    for (const { owner } of lock.info.holders) {
+      for (const note of owner.waitsFor ?? []) {
+        const wanted = known.get(note.lock)
+        if (wanted) locks.add(wanted).add(lock)
+      }
+    }
+  }
+  return Array.from(locks, ({ info }) => info)
+}

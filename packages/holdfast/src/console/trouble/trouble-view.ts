@@ -1,0 +1,103 @@
+/** What is wrong, as one user sees it. */
+import { FOREIGN_MEMBER, ownerView, type Sight } from '../access/sight.js'
+import { inTheWay } from '../lock/chain.js'
+import { ageOf, holderView } from '../lock/holder-view.js'
+import type { StoreLooks } from '../look/store-looks.js'
+import type { CycleMember, Trouble } from '../view.js'
+import type { SeenCycle } from './cycles.js'
+import type { Finding } from './findings.js'
+
+/** How many pieces of trouble one view has. */
+const MOST = 50
+
+export interface VisibleTrouble {
+  readonly trouble: readonly Trouble[]
+  readonly moreTrouble: number
+}
+
+export function troubleView(
+  findings: readonly Finding[],
+  looks: StoreLooks,
+  sight: Sight,
+): VisibleTrouble {
+  const visible = findings.filter((finding) => isVisible(finding, sight))
+  const shown = visible.slice(0, MOST).map((finding) => viewOf(finding, looks, sight))
+  return {
+    trouble: [...shown, ...storeTrouble(looks)],
+    moreTrouble: visible.length - shown.length,
+  }
+}
+
+/** Returns the kinds of trouble of each lock. Those of locks that a user does not see included. */
+export function marksOf(findings: readonly Finding[]): ReadonlyMap<string, Trouble['kind'][]> {
+  const marks = new Map<string, Trouble['kind'][]>()
+  for (const finding of findings) {
+    if (finding.kind === 'deadlock' && finding.cycle.isResolved) continue
+    for (const lock of locksOf(finding)) {
+      const kinds = marks.get(lock) ?? []
+      if (!kinds.includes(finding.kind)) marks.set(lock, [...kinds, finding.kind])
+    }
+  }
+  return marks
+}
+
+/** A cycle is shown to each user who sees one of its locks. */
+function isVisible(finding: Finding, sight: Sight): boolean {
+  return locksOf(finding).some((lock) => sight.sees(lock))
+}
+
+function locksOf(finding: Finding): readonly string[] {
+  return finding.kind === 'deadlock'
+    ? finding.cycle.steps.map(({ lock }) => lock)
+    : [finding.known.lock]
+}
+
+function viewOf(finding: Finding, looks: StoreLooks, sight: Sight): Trouble {
+  const nowMs = looks.moment.monotonicMs
+  if (finding.kind === 'deadlock') return cycleView(finding.cycle, looks, sight)
+  const { kind, known } = finding
+  const { lock } = known
+  if (kind === 'late-renewal' || kind === 'stolen-but-held')
+    return { kind, lock, holder: holderView(known, finding.holder, nowMs) }
+  if (kind === 'no-leader') {
+    const candidates = known.info.waiters.length
+    return { kind, lock, candidates, sinceMs: Math.round(nowMs - finding.sinceMs) }
+  }
+  const first = inTheWay(known)
+  return {
+    kind,
+    lock,
+    waiters: known.waiterCount,
+    oldestMs: Math.round(nowMs - known.waitingSinceMs),
+    ...(first ? { inTheWay: holderView(known, first, nowMs) } : {}),
+  }
+}
+
+function cycleView(
+  { steps, isResolved, seenMs }: SeenCycle,
+  looks: StoreLooks,
+  sight: Sight,
+): Trouble {
+  const nowMs = looks.moment.monotonicMs
+  const cycle = steps.map((step): CycleMember => {
+    if (!sight.sees(step.lock)) return FOREIGN_MEMBER
+    const known = looks.known.get(step.lock)
+    const holder = known?.info.holders.find(({ claimId }) => claimId === step.claimId)
+    const { lock, claimId } = step
+    const heldMs = known && holder ? Math.round(holder.heldMs) + ageOf(known, nowMs) : 0
+    return { lock, owner: ownerView(step), heldMs, claimId }
+  })
+  return { kind: 'deadlock', cycle, isResolved, seenMs: Math.max(0, Math.round(nowMs - seenMs)) }
+}
+
+function storeTrouble({ health, moment }: StoreLooks): Trouble[] {
+  const { state, sinceMs, latencyMs } = health
+  if (state === 'ok') return []
+  return [
+    {
+      kind: state === 'slow' ? 'store-slow' : 'store-away',
+      sinceMs: Math.max(0, Math.round(moment.monotonicMs - sinceMs)),
+      ...(latencyMs === undefined ? {} : { latencyMs: Math.round(latencyMs) }),
+    },
+  ]
+}
