@@ -17,6 +17,7 @@ import {
   isServerError,
   isUnknownScript,
   STORE_NAME,
+  withRights,
 } from '../stores/redis/errors.js'
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/connection/open.js'
@@ -82,13 +83,14 @@ export async function fencedInRedis(
   const words = commands.flatMap((command) => [String(command.length), ...command])
   const args = (): string[] => [token, owner, ...(isWrite ? [randomUUID(), ...words] : [])]
   const server = serverOf(client, prefix)
-  const ask = (): Promise<string[]> => within(keysOf(server, commands), lock)
+  const place = { lock, start: server.keyPrefix + prefix }
+  const ask = (): Promise<string[]> => within(keysOf(server, commands), place)
   // Over HTTP the server may be one that refuses keys which a call does not declare.
   const given = keys ?? (isUpstash(client) && isWrite ? await ask() : [])
-  let replies = await run(server, [...own, ...declared(server, given)], args(), lock)
+  let replies = await run(server, [...own, ...declared(server, given)], args(), place)
   if (keys === undefined && refusesFirst(replies)) {
     // Nothing was done. The server wants to know which keys the commands touch.
-    replies = await run(server, [...own, ...declared(server, await ask())], args(), lock)
+    replies = await run(server, [...own, ...declared(server, await ask())], args(), place)
   }
   if (Array.isArray(replies)) return replies
   if (Number(replies) === SENT_TWICE) throw sentTwice(lock)
@@ -105,14 +107,14 @@ function run(
   { send }: FenceServer,
   keys: readonly string[],
   args: readonly string[],
-  lock: string,
+  place: Place,
 ): Promise<unknown> {
   return within(
     send('hash', keys, args).catch((error: unknown) => {
       if (isUnknownScript(error)) return send('source', keys, args)
       throw error
     }),
-    lock,
+    place,
   )
 }
 
@@ -144,10 +146,16 @@ async function keysOf(
   return [...new Set((await Promise.all(found)).flat())]
 }
 
-/** @param lock the lock that is named in errors */
-function within<T>(work: Promise<T>, lock: string): Promise<T> {
+/** What errors name. */
+interface Place {
+  readonly lock: string
+  /** What stands before each key of the fence. */
+  readonly start: string
+}
+
+function within<T>(work: Promise<T>, { lock, start }: Place): Promise<T> {
   return withTimeout(work, LIMIT_MS, () => silent(lock)).catch((error: unknown) => {
-    throw explain(error, lock)
+    throw withRights(explain(error, lock), start)
   })
 }
 

@@ -1,5 +1,6 @@
 /** A user without rights: the advice contains the prefixes of the store and of its client. */
-import { createLocks } from 'holdfast'
+import { createLocks, type Lease } from 'holdfast'
+import { assertFence, fencedWrite } from 'holdfast/fence'
 import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import { Redis } from 'ioredis6'
@@ -63,4 +64,13 @@ test('a waiter without access to the channel learns which right is missing', asy
   const watch = store.watch(claim as never, () => undefined)
   after(() => watch.close())
   await expect(watch.ready).rejects.toThrow(ADVICE)
+})
+
+test('a fence names the rights that are missing', async () => {
+  const lease = { name: 'a', token: 1n, claimId: 'owner', exclusive: true } as unknown as Lease
+  const [client, options] = [ioredis('clerk'), { prefix: 'shop' }]
+  const refused = { code: 'STORE_AUTH', message: expect.stringMatching(ADVICE) as string }
+  await expect(assertFence(client, lease, 'stock', options)).rejects.toMatchObject(refused)
+  const write = fencedWrite(client, lease, 'stock', [['SET', 'app:shop:stock', '1']], options)
+  await expect(write).rejects.toMatchObject(refused)
 })
