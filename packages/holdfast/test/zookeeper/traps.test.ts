@@ -378,6 +378,7 @@ describe('settings', () => {
         openStore({ connect, ...wrong }).attempt(makeClaim('x'), QUEUE),
       ).rejects.toMatchObject({
         code: 'STORE_AUTH',
+        message: expect.stringContaining('the nodes under /guarded/holdfast') as string,
       })
     }
   })

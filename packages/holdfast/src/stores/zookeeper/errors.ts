@@ -61,9 +61,10 @@ export function asLockError(error: unknown, connect: string): LockError {
       cause: error,
     })
   if (hasCode(error, CODES.noAuth, CODES.authFailed)) {
+    const chroot = /\/.*$/.exec(connect)?.[0] ?? ''
     return made(
       'STORE_AUTH',
-      'Give zookeeperStore the auth that made the nodes under /holdfast, or a chroot of its own.',
+      `Give zookeeperStore the auth that made the nodes under ${chroot}/holdfast, or a chroot of its own.`,
     )
   }
   return made('STORE_UNAVAILABLE', 'Look at the servers and the network.')
