@@ -49,7 +49,8 @@ export class Program {
   readonly #changes = new EventEmitter().setMaxListeners(0)
 
   constructor(file: string, args: readonly string[], options: ProgramOptions = {}) {
-    const env = { ...process.env, ...options.env }
+    // Where SHLVL is below 2 and stdin is a socket, as a pipe of Node is, bash reads ~/.bashrc.
+    const env = { ...process.env, SHLVL: '2', ...options.env }
     const { cwd, uid, gid } = options
     // In a session of its own it has no terminal, wherever the tests run.
     this.#child = spawn(file, args, { stdio: 'pipe', env, cwd, uid, gid, detached: true })
