@@ -1,21 +1,28 @@
 /** The Chinese pages have the programs and commands of the English ones, and lead to the rest. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { CHINESE_PAGES } from './languages.js'
 import { blocksOf, ROOT } from './samples/blocks.js'
+import { LEFT_OUT } from './samples/pages.js'
 
-/** Pages in both languages. */
-const BOTH: Readonly<Record<string, string>> = {
-  'first-lock': 'start/first-lock',
-  oversell: 'start/oversell',
-  'payment-callback': 'how-to/payment-callback',
-}
+const LANGUAGES = ['js', 'ts', 'sh', 'crontab']
 
-test.each(Object.entries(BOTH))('%s has the blocks of %s', (chinese, english) => {
-  const languages = ['js', 'ts', 'sh']
-  const blocks = blocksOf(`docs/${english}.md`, languages)
-  expect(blocks.length).toBeGreaterThan(3)
-  expect(blocksOf(`docs/zh/${chinese}.md`, languages)).toEqual(blocks)
+test('each Chinese page has an English one', () => {
+  const pages = readdirSync(join(ROOT, 'docs/zh')).map((name) => name.replace(/\.md$/, ''))
+  expect(pages.toSorted()).toEqual(Object.keys(CHINESE_PAGES).toSorted())
+})
+
+test.each(Object.entries(CHINESE_PAGES))('%s has the blocks of %s', (chinese, english) => {
+  const blocks = blocksOf(`docs/zh/${chinese}.md`, LANGUAGES)
+  // A page that shows the programs of its English one shows all of them.
+  if (blocks.length > 0) expect(blocks).toEqual(blocksOf(`docs/${english}.md`, LANGUAGES))
+})
+
+test('the Chinese pages show programs', () => {
+  const pages = Object.keys(CHINESE_PAGES).map((name) => `docs/zh/${name}.md`)
+  const withBlocks = pages.filter((page) => blocksOf(page, LANGUAGES).length > 0)
+  expect(withBlocks.toSorted()).toEqual(pages.filter((page) => page in LEFT_OUT).toSorted())
 })
 
 test('the Chinese list of tasks has every task of the English one', () => {

@@ -5,7 +5,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { onSite, REPOSITORY } from './links.mjs'
-import { CHINESE, ENGLISH } from './navigation.mjs'
+import { CHINESE } from './chinese.mjs'
+import { ENGLISH } from './navigation.mjs'
 
 const ABOUT = `# Holdfast
 
