@@ -12,6 +12,7 @@ interface Module {
 
 const later = {
   acquire: () => require('./acquire.js') as Module,
+  console: () => require('./console.js') as Module,
   deadlocks: () => require('./deadlocks.js') as Module,
   doctor: () => require('./doctor.js') as Module,
   elect: () => require('./elect.js') as Module,
@@ -43,6 +44,7 @@ export const COMMANDS: Readonly<Record<CommandName, CommandEntry>> = {
   inspect: other('inspect', 'Show one lock'),
   deadlocks: other('deadlocks', 'Show the holders that wait for each other'),
   watch: other('watch', 'Watch the locks in the terminal'),
+  console: other('console', 'Watch the locks in the browser'),
   acquire: other('acquire', 'Acquire a lock and print its handle'),
   renew: other('renew', 'Renew the lock of a handle'),
   release: other('release', 'Release the lock of a handle'),
@@ -56,6 +58,7 @@ export const COMMANDS: Readonly<Record<CommandName, CommandEntry>> = {
 /** Words of other tools, and the commands that they mean here. */
 export const SYNONYMS: Readonly<Record<string, CommandName>> = {
   check: 'inspect',
+  dashboard: 'console',
   exec: 'run',
   force: 'steal',
   lead: 'elect',

@@ -1,5 +1,5 @@
 /** `holdfast steal`: ends the grants of a lock, or one claim, on purpose and with a reason. */
-import { hostname, userInfo } from 'node:os'
+import { hostname } from 'node:os'
 import type { Locks } from '../../index.js'
 import type { StealResult } from '../../store/index.js'
 import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
@@ -11,6 +11,7 @@ import { CliError, UsageError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { printAnswer } from '../output/json.js'
 import { stdout } from '../output/streams.js'
+import { userName } from '../output/user-name.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 
@@ -132,15 +133,6 @@ async function stealClaim(
     },
     text: `Took "${name}" from the claim ${claimId}`,
     then: ` ${whenText(freeInMs)}`,
-  }
-}
-
-/** In a container a user may have only a number. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `uid ${process.getuid?.()}`
   }
 }
 
