@@ -40,9 +40,12 @@ export class Actor {
   #conduct: Conduct = {}
   #settle: { resolve: (result: unknown) => void; reject: (error: Error) => void } | undefined
 
-  constructor(number: number) {
+  constructor(number: number, env: NodeJS.ProcessEnv = {}) {
     this.number = number
-    const child = fork(WORKER, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const child = fork(WORKER, [], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: { ...process.env, ...env },
+    })
     this.#child = child
     running.add(child)
     this.#gone = new Promise((resolve) => {
@@ -121,7 +124,7 @@ export class Actor {
         this.#settle?.resolve(report.result)
         return
       case 'failed':
-        this.#settle?.reject(new Error(report.message))
+        this.#settle?.reject(Object.assign(new Error(report.message), { code: report.code }))
     }
   }
 }

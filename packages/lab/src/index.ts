@@ -1,5 +1,5 @@
 /** The parts of the lab, for its command, its tests and the benchmark. */
-export { measureStores, type StoreFigures } from './scenarios/choose/measure.js'
+export { measureStores, type StoreFigures, type Unmeasured } from './scenarios/choose/measure.js'
 export {
   COSTS,
   HAVE,
@@ -33,6 +33,7 @@ export { leftOutText, pageOf } from './report/html.js'
 export type { LabReport } from './report/report.js'
 export { drawLegend, drawTimeline, onOneScale, type Timeline } from './report/timeline.js'
 export { soundFirst, verdictOf } from './report/verdict.js'
+export { say, STRATEGY, TOPIC, type Said } from './text/said.js'
 export { LANGUAGES, languageOf, textsOf, type Language } from './text/language.js'
 export { fill, type Texts } from './text/texts.js'
 export { Visit } from './visit.js'

@@ -3,8 +3,8 @@
  * afterwards.
  */
 import type { ServiceName } from './services/catalogue.js'
-import { StoreUnavailableError } from 'holdfast'
 import { onDeath } from '@holdfast/servers/service'
+import { LabServerError } from './services/server-error.js'
 import { Services } from './services/services.js'
 
 export type Keep = (end: () => Promise<void>) => void
@@ -18,14 +18,24 @@ export class Visit {
     this.services = new Services(allowed)
   }
 
+  /** Whether its end has begun. */
+  get ended(): boolean {
+    return this.#ending !== undefined
+  }
+
   /**
-   * What is played here ends at once when a server dies under it. @throws StoreUnavailableError
-   * then
+   * What is played here ends at once when a server dies under it. @throws LabServerError then
+   * @param matters which servers it needs, by their names
    */
-  unlessServersDie<T>(play: Promise<T>): Promise<T> {
+  unlessServersDie<T>(
+    play: Promise<T>,
+    matters: (server: string) => boolean = () => true,
+  ): Promise<T> {
     let forget: (() => void) | undefined
     const died = new Promise<never>((_resolve, reject) => {
-      forget = onDeath(({ name, output }) => reject(deathOf(name, output)))
+      forget = onDeath(({ name, output }) => {
+        if (matters(name)) reject(deathOf(name, output))
+      })
     })
     return Promise.race([died, play]).finally(() => forget?.())
   }
@@ -52,10 +62,7 @@ export class Visit {
 
 const LAST_LINES = 5
 
-function deathOf(name: string, output: string): StoreUnavailableError {
+function deathOf(name: string, output: string): LabServerError {
   const said = output.trim().split('\n').slice(-LAST_LINES).join('\n')
-  const words = said === '' ? 'It said nothing.' : `It said:\n${said}`
-  return new StoreUnavailableError(
-    `${name} ended in the middle of the lab, which cannot go on without it. Start the lab again, or leave it out with --services. ${words}`,
-  )
+  return new LabServerError(said === '' ? 'diedSilently' : 'died', { name, said })
 }

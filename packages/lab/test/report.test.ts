@@ -2,8 +2,10 @@
 import { expect, test } from 'vitest'
 import {
   drawTimeline,
+  LANGUAGES,
   onOneScale,
   pageOf,
+  say,
   textsOf,
   type LabReport,
   type OversellRow,
@@ -84,6 +86,7 @@ export const report: LabReport = {
         failOverMs: 2000,
       },
     ],
+    unmeasured: [],
   },
   leftOut: [{ service: 'etcd', command: 'apt-get install -y etcd-server' }],
 }
@@ -121,6 +124,17 @@ test('two timelines on one scale have the length of the longer, and a story keep
 
 test('the page shows whether a store has a queue', () => {
   expect(wordsOf(pageOf(report))).toMatch(/\|queue\|[^]*\|redlock\|[ |]*no\|/)
+})
+
+test.each(LANGUAGES)('the page in %s says why a store was not measured', (language) => {
+  const why = say(language, { key: 'tooSlow', values: { seconds: 30 } })
+  const { choice } = report
+  const page = pageOf({
+    ...report,
+    language,
+    choice: { ...choice!, unmeasured: [{ store: 'etcd', why }] },
+  })
+  expect(page).toMatch(/<p>etcd .*30 ?(?:s|秒).*<\/p>/)
 })
 
 test('a kept promise is named as such above its mark', () => {

@@ -15,6 +15,8 @@ import {
 } from '../dist/index.js'
 import { describe, expect, test } from 'vitest'
 import { LAB_OPTIONS } from 'holdfast/internal'
+import { StoreUnavailableError } from 'holdfast'
+import { inLanguage } from '../dist/command/errors.js'
 import { languageFrom } from '../dist/command/options.js'
 import { FAULTS } from '../dist/scenarios/ladder/faults.js'
 
@@ -101,6 +103,14 @@ test.each([
 ])('--lang %s means %s', (lang, language) => {
   const none = Object.fromEntries(Object.keys(LAB_OPTIONS).map((name) => [name, undefined]))
   expect(languageFrom({ ...none, lang } as Parameters<typeof languageFrom>[0])).toBe(language)
+})
+
+test('an error of the library keeps its code, and is introduced in Chinese', () => {
+  const error = inLanguage(new StoreUnavailableError('No answer.'), 'zh')
+  expect(error).toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: '演示没有完成：No answer.',
+  })
 })
 
 test('values stand where their names were, and what is unknown stays', () => {

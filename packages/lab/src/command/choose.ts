@@ -1,15 +1,18 @@
 /** `lab choose` on a terminal: a few questions, a recommendation, and the stores measured here. */
 import { createInterface, type Interface } from 'node:readline/promises'
 import {
+  fill,
   measureStores,
   milliseconds,
   perSecond,
   recommend,
+  say,
   STORES,
   type Answers,
   type Language,
   type Recommendation,
   type StoreFigures,
+  type Unmeasured,
   type Texts,
   type Visit,
 } from '../index.js'
@@ -31,7 +34,10 @@ export interface Choice {
   readonly answers: Answers
   readonly recommendation: Recommendation
   readonly figures: readonly StoreFigures[]
+  readonly unmeasured: readonly { readonly store: string; readonly why: string }[]
 }
+
+type Row = StoreFigures | Unmeasured
 
 export async function showChoice(
   values: LabValues,
@@ -49,28 +55,53 @@ export async function showChoice(
     screen.print(`  ${choose.because}${colon}${choose.reasons[reason] ?? reason}`)
   for (const caution of recommendation.cautions)
     screen.print(`  ${choose.mind}${colon}${choose.cautions[caution] ?? caution}`)
-  if (values['no-measure'] === true) return { answers, recommendation, figures: [] }
-  const figures = await measureStores(
-    STORES.filter((store) => answers.machines === 'one' || store !== 'embedded'),
-    visit.services,
-    (store, number, of) => screen.progress(`${number}/${of}  ${store}`),
-    (end) => visit.keep(end),
-  )
-  screen.heading(choose.measured)
-  screen.table(figures, columnsOf(texts), texts)
-  return { answers, recommendation, figures }
+  const measured =
+    values['no-measure'] === true
+      ? { figures: [], unmeasured: [] }
+      : await showMeasured(answers, visit, screen, texts)
+  const language = languageFrom(values)
+  const unmeasured = measured.unmeasured.map(({ store, why }) => ({
+    store,
+    why: say(language, why),
+  }))
+  for (const one of unmeasured) screen.print(fill(choose.unmeasured, one))
+  return { answers, recommendation, figures: measured.figures, unmeasured }
 }
 
-function columnsOf({ choose }: Texts): Column<StoreFigures>[] {
+async function showMeasured(
+  { machines }: Answers,
+  visit: Visit,
+  screen: Screen,
+  texts: Texts,
+): ReturnType<typeof measureStores> {
+  const measured = await measureStores(
+    STORES.filter((store) => machines === 'one' || store !== 'embedded'),
+    visit,
+    (store, number, of) => screen.progress(`${number}/${of}  ${store}`),
+  )
+  screen.heading(texts.choose.measured)
+  screen.table<Row>([...measured.figures, ...measured.unmeasured], columnsOf(texts), texts)
+  return measured
+}
+
+function columnsOf({ choose }: Texts): Column<Row>[] {
   const { columns, promises, yes, no } = choose
-  const word = (is: boolean): string => (is ? yes : no)
+  const figure =
+    (text: (figures: StoreFigures) => string) =>
+    (row: Row): string =>
+      'why' in row ? '–' : text(row)
+  const number = (title: string, text: (figures: StoreFigures) => string): Column<Row> => ({
+    title,
+    cell: figure(text),
+    right: true,
+  })
   return [
     { title: columns.store, cell: ({ store }) => store },
-    { title: columns.rate, cell: ({ pairsPerSecond }) => perSecond(pairsPerSecond), right: true },
-    { title: columns.handOff, cell: ({ handOffP50Ms }) => milliseconds(handOffP50Ms), right: true },
-    { title: columns.p99, cell: ({ handOffP99Ms }) => milliseconds(handOffP99Ms), right: true },
-    { title: columns.failOver, cell: ({ failOverMs }) => milliseconds(failOverMs), right: true },
-    { title: columns.fair, cell: ({ queue }) => word(queue), optional: 2 },
+    number(columns.rate, ({ pairsPerSecond }) => perSecond(pairsPerSecond)),
+    number(columns.handOff, ({ handOffP50Ms }) => milliseconds(handOffP50Ms)),
+    number(columns.p99, ({ handOffP99Ms }) => milliseconds(handOffP99Ms)),
+    number(columns.failOver, ({ failOverMs }) => milliseconds(failOverMs)),
+    { title: columns.fair, cell: figure(({ queue }) => (queue ? yes : no)), optional: 2 },
     { title: columns.promise, cell: ({ store }) => promises[store] ?? '', optional: 1 },
   ]
 }

@@ -1,44 +1,46 @@
 /** The errors of the lab, each in the language of the lab. */
-import { fill, textsOf, type Language, type Texts } from '../index.js'
+import { say, type Language, type Said } from '../index.js'
+import { LabServerError } from '../services/server-error.js'
 import { CliError, ConfigError, UsageError } from 'holdfast/internal'
 
-export type ErrorKey = keyof Texts['errors']
-type Values = Readonly<Record<string, string | number>>
-
-interface Translatable {
-  readonly key: ErrorKey
-  readonly values: Values
-}
-
 /** A mistake in the arguments. */
-export class LabUsageError extends UsageError implements Translatable {
+export class LabUsageError extends UsageError implements Said {
   constructor(
-    readonly key: ErrorKey,
-    readonly values: Values = {},
+    readonly key: Said['key'],
+    readonly values: Said['values'] = {},
   ) {
-    super(textIn('en', { key, values }))
+    super(say('en', { key, values }))
   }
 }
 
 /** What is missing on this machine. */
-export class LabConfigError extends ConfigError implements Translatable {
+export class LabConfigError extends ConfigError implements Said {
   constructor(
-    readonly key: ErrorKey,
-    readonly values: Values,
+    readonly key: Said['key'],
+    readonly values: Said['values'],
     options?: ErrorOptions,
   ) {
-    super(textIn('en', { key, values }), options)
+    super(say('en', { key, values }), options)
   }
 }
 
 /** Returns the same error with its text in a language. */
 export function inLanguage(error: unknown, language: Language): unknown {
-  if (language === 'en' || !(error instanceof CliError)) return error
-  const said = error instanceof LabUsageError || error instanceof LabConfigError
-  const message = textIn(language, said ? error : translatable(error.message))
+  if (language === 'en' || !(error instanceof Error)) return error
+  if (error instanceof LabServerError)
+    return new CliError(say(language, error), error.code, { cause: error })
+  if (!(error instanceof CliError)) return introduced(error, language)
+  const isSaid = error instanceof LabUsageError || error instanceof LabConfigError
+  const message = say(language, isSaid ? error : translatable(error.message))
   return error instanceof ConfigError
     ? new ConfigError(message, { cause: error })
     : new UsageError(message)
+}
+
+/** What the library and the services report is quoted: they speak English. */
+function introduced(error: Error, language: Language): Error {
+  error.message = say(language, { key: 'unfinished', values: { why: error.message } })
+  return error
 }
 
 /** Returns the language in which a mistake in these arguments is reported. */
@@ -49,19 +51,8 @@ export function languageIn(argv: readonly string[], usual: Language): Language {
   return /^zh/i.test(lang) ? 'zh' : 'en'
 }
 
-function textIn(language: Language, { key, values }: Translatable): string {
-  const { errors } = textsOf(language)
-  const place = values['option']
-  const option = place === TOPIC ? errors.topic : place === STRATEGY ? errors.strategy : place
-  return fill(errors[key], option === undefined ? values : { ...values, option })
-}
-
-/** How an error names the two places that are no options. */
-export const TOPIC = 'TOPIC'
-export const STRATEGY = 'STRATEGY'
-
 /** What the parser of the command line says, which knows no language. */
-function translatable(message: string): Translatable {
+function translatable(message: string): Said {
   const [option = ''] = /--?[\w-]+/.exec(message) ?? []
   if (message.startsWith('There is no option')) return { key: 'noOption', values: { option } }
   if (message.includes('does not take an argument')) return { key: 'noValue', values: { option } }

@@ -4,13 +4,14 @@ import {
   fill,
   languageOf,
   textsOf,
+  TOPIC,
   Visit,
   type LabReport,
   type Language,
   type Texts,
 } from '../index.js'
 import { showChoice } from './choose.js'
-import { inLanguage, LabConfigError, LabUsageError, languageIn, TOPIC } from './errors.js'
+import { inLanguage, LabConfigError, LabUsageError, languageIn } from './errors.js'
 import { showEveryday } from './everyday.js'
 import { showLadder } from './ladder.js'
 import {
@@ -102,7 +103,9 @@ async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<
   const visit = new Visit(servicesFrom(values))
   const signals = endOnSignals(visit, screen, texts)
   try {
-    const part = await visit.unlessServersDie(show(topic, values, visit, screen, texts))
+    const played = show(topic, values, visit, screen, texts)
+    // In `choose`, a store whose server dies is a row, and the others are measured.
+    const part = await (topic === 'choose' ? played : visit.unlessServersDie(played))
     const leftOut = visit.services.leftOut
     for (const { service, command } of leftOut) {
       if (topic !== 'ladder') screen.print(fill(texts.leftOut.service, { what: service, command }))

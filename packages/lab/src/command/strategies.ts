@@ -1,6 +1,5 @@
 /** `lab strategies`: all names, or the code of one strategy. */
-import { codeOf, STRATEGIES, type Texts } from '../index.js'
-import { STRATEGY } from './errors.js'
+import { codeOf, STRATEGIES, STRATEGY, type Texts } from '../index.js'
 import { oneOf } from './options.js'
 import { Screen } from './screen.js'
 import { EXIT, printJson } from 'holdfast/internal'

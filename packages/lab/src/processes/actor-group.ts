@@ -8,15 +8,19 @@ export class ActorGroup {
   readonly #actors: Actor[]
   #started: number
 
-  constructor(size: number) {
-    this.#actors = Array.from({ length: size }, (_, index) => new Actor(index + 1))
+  readonly #env: NodeJS.ProcessEnv
+
+  /** @param env added to the environment of the processes */
+  constructor(size: number, env: NodeJS.ProcessEnv = {}) {
+    this.#env = env
+    this.#actors = Array.from({ length: size }, (_, index) => new Actor(index + 1, env))
     this.#started = size
   }
 
   /** All processes, alive. */
   get actors(): readonly Actor[] {
     for (const [index, actor] of this.#actors.entries()) {
-      if (!actor.alive) this.#actors[index] = new Actor((this.#started += 1))
+      if (!actor.alive) this.#actors[index] = new Actor((this.#started += 1), this.#env)
     }
     return this.#actors
   }

@@ -24,7 +24,7 @@ export type Report =
   /** Something that the conductor counts, draws or shows. */
   | { readonly say: 'note'; readonly note: unknown }
   | { readonly say: 'done'; readonly result: unknown }
-  | { readonly say: 'failed'; readonly message: string }
+  | { readonly say: 'failed'; readonly message: string; readonly code: string | undefined }
 
 /** What a part of a scenario, running in a process, may ask of the conductor. */
 export interface Stage {

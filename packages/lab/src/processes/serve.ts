@@ -24,7 +24,9 @@ export function serve(parts: Readonly<Record<string, Part>>): void {
       if (!part) throw new Error(`There is no part "${name}".`)
       report({ say: 'done', result: await part(settings as never, stage) })
     } catch (error) {
-      report({ say: 'failed', message: error instanceof Error ? error.message : String(error) })
+      const { code } = error as { readonly code?: string }
+      const message = error instanceof Error ? error.message : String(error)
+      report({ say: 'failed', message, code })
     }
   }
 

@@ -1,6 +1,6 @@
 /** The part of the page that recommends a store, with the figures of all that were measured. */
 import type { StoreFigures } from '../scenarios/choose/measure.js'
-import type { Texts } from '../text/texts.js'
+import { fill, type Texts } from '../text/texts.js'
 import { barChart } from './drawing.js'
 import { milliseconds, perSecond } from './figures.js'
 import { html, prose, type Html } from './markup.js'
@@ -26,6 +26,7 @@ export function choicePart({ choice }: LabReport, texts: Texts): Html {
       )}
     </ul>
     ${choice.figures.length === 0 ? '' : figuresPart(choice.figures, texts)}
+    ${choice.unmeasured.map((one) => html`<p>${fill(text.unmeasured, one)}</p>`)}
   </section>`
 }
 

@@ -21,6 +21,8 @@ export interface LabReport {
     readonly answers: Answers
     readonly recommendation: Recommendation
     readonly figures: readonly StoreFigures[]
+    /** Stores that are there and could not be measured, each with a sentence about it. */
+    readonly unmeasured: readonly { readonly store: string; readonly why: string }[]
   }
   readonly leftOut: readonly LeftOut[]
 }

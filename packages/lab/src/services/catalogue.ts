@@ -24,6 +24,8 @@ export interface Running {
 
 export interface ServiceKind {
   readonly title: string
+  /** How the names of its servers begin, where not with the title. */
+  readonly server?: string
   readonly installed: () => boolean
   /** The npm package of its client, if it needs one. */
   readonly client?: string
@@ -37,6 +39,7 @@ const MASTERS = 3
 
 const redis = {
   installed: () => onPath('redis-server'),
+  server: 'redis-server',
   client: 'ioredis',
   debian: 'redis-server',
 }

@@ -2,8 +2,8 @@
  * The servers of one visit to the lab: started when they are first needed, and all stopped at its
  * end.
  */
-import { StoreUnavailableError } from 'holdfast'
 import { CATALOGUE, lacking, type Running, type ServiceName } from './catalogue.js'
+import { LabServerError } from './server-error.js'
 
 /** A service that is not there: the command that would bring it. */
 export interface LeftOut {
@@ -68,10 +68,7 @@ export class Services {
       return await start()
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      throw new StoreUnavailableError(
-        `${title} did not start. Leave it out with --services, or mend this: ${why}`,
-        { code: 'STORE_CONFIG', cause: error },
-      )
+      throw new LabServerError('notStarted', { title, why }, error)
     }
   }
 }

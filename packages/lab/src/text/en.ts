@@ -291,6 +291,7 @@ export const en: Texts = {
         'a hot lock limits all of its callers: stripe it, or keep the work under it short',
     },
     measured: 'Measured here, now',
+    unmeasured: '{store} could not be measured: {why}',
     moreIsBetter: 'more is better',
     lessIsBetter: 'less is better',
     columns: {
@@ -338,6 +339,15 @@ export const en: Texts = {
     noAnswer: 'No answer. lab choose takes --{question} as well.',
     missing: 'Nothing of this topic can be played without {listed}.',
     leftOutBy: '--services leaves it out',
+    notStarted: '{title} did not start. Leave it out with --services, or mend this: {why}',
+    died: '{name} ended in the middle of the lab, which cannot go on without it. Start the lab again, or leave it out with --services. It said:\n{said}',
+    diedSilently:
+      '{name} ended in the middle of the lab, which cannot go on without it. Start the lab again, or leave it out with --services. It said nothing.',
+    serverEnded: '{name} ended meanwhile. {said}',
+    tooSlow: 'it was not done within {seconds} s, so it is too slow or does not answer.',
+    storeAway: 'the store did not answer.',
+    measureFailed: 'it failed. {why}',
+    unfinished: 'The lab could not be finished. {why}',
     unwritable: 'The page cannot be written to {file}: {why}. Choose another file for --html.',
     pageIsFolder:
       'The page cannot be written to {file}: it is a folder. Choose another file for --html.',

@@ -112,6 +112,8 @@ export interface Texts {
     readonly reasons: Readonly<Record<string, string>>
     readonly cautions: Readonly<Record<string, string>>
     readonly measured: string
+    /** {store}, {why} */
+    readonly unmeasured: string
     readonly moreIsBetter: string
     readonly lessIsBetter: string
     readonly columns: Readonly<
@@ -146,6 +148,14 @@ export interface Texts {
       | 'noAnswer'
       | 'missing'
       | 'leftOutBy'
+      | 'notStarted'
+      | 'died'
+      | 'diedSilently'
+      | 'serverEnded'
+      | 'tooSlow'
+      | 'storeAway'
+      | 'measureFailed'
+      | 'unfinished'
       | 'unwritable'
       | 'pageIsFolder'
       | 'noOption'

@@ -259,6 +259,7 @@ export const zh: Texts = {
       'stripe-it': '热锁限制所有使用它的调用者：请分段，或让持锁的工作尽量短',
     },
     measured: '此时此地测得',
+    unmeasured: '{store} 无法测量：{why}',
     moreIsBetter: '越大越好',
     lessIsBetter: '越小越好',
     columns: {
@@ -334,6 +335,15 @@ export const zh: Texts = {
     noAnswer: '没有得到回答。也可以用 --{question} 告诉 lab choose。',
     missing: '缺少 {listed}，这个主题无法演示。',
     leftOutBy: '已被 --services 略过',
+    notStarted: '{title} 没有启动。请用 --services 略过它，或者解决这个问题：{why}',
+    died: '演示途中 {name} 退出了，没有它无法继续。请重新开始，或用 --services 略过它。它最后的输出：\n{said}',
+    diedSilently:
+      '演示途中 {name} 退出了，没有任何输出；没有它无法继续。请重新开始，或用 --services 略过它。',
+    serverEnded: '测量途中 {name} 退出了。{said}',
+    tooSlow: '{seconds} 秒内没有完成，存储太慢或没有应答。',
+    storeAway: '存储没有应答。',
+    measureFailed: '出错。{why}',
+    unfinished: '演示没有完成：{why}',
     unwritable: '页面无法写入 {file}：{why}。请为 --html 换一个文件。',
     pageIsFolder: '页面无法写入 {file}，因为那是一个文件夹。请为 --html 换一个文件。',
     noOption: '没有选项 {option}。见 --help。',

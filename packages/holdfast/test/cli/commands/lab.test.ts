@@ -3,11 +3,13 @@ import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -91,6 +93,22 @@ describe('holdfast lab', () => {
     const { stdout, code } = await ended(new Box().holdfast(['lab', ...CHOICE, '--json']))
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ choice: { recommendation: { store: 'embedded' } } })
+  })
+
+  test('measures on when a server does not start, and says why in the language', async () => {
+    const { box, env } = withBrokenRedis()
+    const args = [...CHOICE.slice(0, -1), '--machines=several', '--services=redis', '--lang=zh']
+    const { stdout, code } = await ended(box.holdfast(['lab', ...args], { env }))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^redis +–/m)
+    expect(stdout).toMatch(/redis 无法测量：Redis 没有启动。/)
+  })
+
+  test('reports a server that does not start in the language of --lang', async () => {
+    const { box, env } = withBrokenRedis()
+    const { stderr, code } = await ended(box.holdfast(['lab', 'ladder', '--lang=zh'], { env }))
+    expect(code).toBe(78)
+    expect(stderr).toMatch(/^holdfast: Redis 没有启动。请用 --services 略过它/)
   })
 
   test('names its strategies', async () => {
@@ -266,6 +284,17 @@ describe('holdfast lab', () => {
     )
   })
 })
+
+/** A machine whose `redis-server` ends at once. */
+function withBrokenRedis(): { box: Box; env: NodeJS.ProcessEnv } {
+  const box = new Box()
+  const folder = box.file('bin')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'redis-server'), '#!/bin/sh\necho broken >&2\nexit 1\n', {
+    mode: 0o755,
+  })
+  return { box, env: { PATH: `${folder}:${process.env['PATH'] ?? ''}` } }
+}
 
 function processesNaming(text: string): string[] {
   const lines = execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' }).split('\n')
