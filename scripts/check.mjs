@@ -34,6 +34,7 @@ try {
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),
       node('reference pages', 'scripts/reference/write.mjs', '--check'),
       node('benchmarks page', 'bench/dist/page.js', '--check'),
+      node('age of the recorded results', 'bench/dist/older-results.js'),
       node('packages', 'scripts/packages/check.mjs', '--quick'),
     ],
     CORES,

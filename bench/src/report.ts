@@ -2,8 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { measuredCommit, type MeasuredCommit } from './measured-commit.js'
 import type { Figures } from './rounds.js'
 import { median } from './stats.js'
+import { showTable } from './table.js'
 
 /** A line of the table. */
 export interface Row {
@@ -18,7 +20,7 @@ export interface Row {
 }
 
 /** A file of results. */
-export interface Results {
+export interface Results extends MeasuredCommit {
   readonly suite: string
   readonly recorded: string
   readonly machine: { readonly node: string; readonly platform: string; readonly cores: number }
@@ -34,15 +36,7 @@ export function printTable(title: string, rows: readonly Row[]): void {
     row.bar,
     verdictOf(row),
   ])
-  const widths = head.map((cell, column) =>
-    Math.max(cell.length, ...cells.map((line) => line[column]?.length ?? 0)),
-  )
-  const line = (values: readonly string[]): string =>
-    values.map((value, column) => value.padEnd(widths[column] ?? 0)).join('  ')
-  console.log(`\n${title}`)
-  console.log(line(head))
-  console.log(widths.map((width) => '─'.repeat(width)).join('  '))
-  for (const row of cells) console.log(line(row))
+  showTable(title, head, cells)
 }
 
 export function verdictOf({ bar, reached }: Row): string {
@@ -81,10 +75,11 @@ export function garbageRows(workload: string, rounds: readonly Figures[]): Row[]
   ]
 }
 
-/** The day and the machine, for a file of results. */
-export function recordedOn(): Pick<Results, 'recorded' | 'machine'> {
+/** The day, the commit and the machine, for a file of results. */
+export function recordedOn(): Pick<Results, 'recorded' | 'machine'> & MeasuredCommit {
   return {
     recorded: new Date().toISOString().slice(0, 10),
+    ...measuredCommit(),
     machine: { node: process.version, platform: process.platform, cores: cpus().length },
   }
 }

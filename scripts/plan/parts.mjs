@@ -90,6 +90,7 @@ export const PARTS = [
     'all stores or several packages, and the version before beside this one',
     [
       ...[
+        'bench',
         'boot',
         'deadlocks',
         'docs',
