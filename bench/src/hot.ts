@@ -26,6 +26,7 @@ export interface HotOptions {
   /** Loops of each process. */
   readonly loops?: number
   readonly runMs?: number
+  readonly warmUpMs?: number
   /** Reads the CPU time of the server at the start and at the end of the run. */
   readonly meter?: CpuMeter
 }
@@ -44,6 +45,11 @@ const FOLLOWER = 'follower'
 const READY = 'ready'
 const GO = 'go'
 
+/** Returns the arguments of the subject, the same ones in all of its processes. */
+export function hotArguments(): string[] {
+  return process.argv.slice(2).filter((argument) => argument !== FOLLOWER)
+}
+
 /**
  * Called by the leading process, which prints the figures, and by the processes that it starts with
  * the same arguments. All of them end.
@@ -53,7 +59,11 @@ export async function runHot(makeLocker: () => Locker, options: HotOptions = {})
   else await lead(options)
 }
 
-async function lead({ runMs = RUN_MS, meter = noMeter }: HotOptions): Promise<void> {
+async function lead({
+  runMs = RUN_MS,
+  warmUpMs = WARM_UP_MS,
+  meter = noMeter,
+}: HotOptions): Promise<void> {
   const waiting: ChildProcess[] = []
   let cpuUs = Promise.resolve(NaN)
   const ready = (child: ChildProcess): void => {
@@ -62,7 +72,7 @@ async function lead({ runMs = RUN_MS, meter = noMeter }: HotOptions): Promise<vo
     // All begin together. Where one process keeps the others out for long they would begin one
     // after the other, and the sum would be of several runs.
     for (const one of waiting) one.send(GO)
-    cpuUs = cpuDuring(meter, runMs)
+    cpuUs = cpuDuring(meter, warmUpMs, runMs)
   }
   const reports = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(ready)))
   const waitsMs = reports.flatMap((one) => one.waitsMs)
@@ -91,8 +101,8 @@ function sumOf(values: readonly number[]): number {
 }
 
 /** Resolves to the CPU time that the server uses while the processes run, after their warm-up. */
-async function cpuDuring(meter: CpuMeter, runMs: number): Promise<number> {
-  await pause(WARM_UP_MS)
+async function cpuDuring(meter: CpuMeter, warmUpMs: number, runMs: number): Promise<number> {
+  await pause(warmUpMs)
   const before = await meter()
   await pause(runMs)
   return (await meter()) - before
@@ -120,7 +130,7 @@ function startFollower(ready: OnReady): Promise<Report> {
 
 async function follow(
   acquire: ReturnType<Locker>,
-  { workMs = 0, loops = LOOPS, runMs = RUN_MS }: HotOptions,
+  { workMs = 0, loops = LOOPS, runMs = RUN_MS, warmUpMs = WARM_UP_MS }: HotOptions,
 ): Promise<void> {
   // A first pair connects.
   await (
@@ -128,7 +138,7 @@ async function follow(
   )()
   process.send?.(READY)
   await once(process, 'message')
-  const startMs = performance.now() + WARM_UP_MS
+  const startMs = performance.now() + warmUpMs
   const endMs = startMs + runMs
   const waitsMs: number[] = []
   const cpuBefore = process.cpuUsage()

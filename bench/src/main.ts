@@ -2,12 +2,15 @@
  * `npm run bench -- [suite …] [--rounds N]`: measures, prints a table, and writes the figures to
  * `bench/results/`. Ends with 1 when a bar was missed.
  *
+ * `npm run bench -- --quick`: the main ratios beside the peers, in two minutes.
+ *
  * `npm run bench -- [suite …] --before PATH [--rounds N] [--only REGEXP]`: compares this checkout
  * with another built one, and writes the figures to `bench/results/before/`.
  */
 import { parseArgs } from 'node:util'
 import { resolve } from 'node:path'
 import { compare } from './comparison.js'
+import { measureQuick } from './quick.js'
 import { printTable, writeResults } from './report.js'
 import type { BenchSuite } from './suite.js'
 import { SUITES } from './suites.js'
@@ -20,7 +23,9 @@ const ROUNDS_OF_COMPARISON = 9
 const USAGE_ERROR = 64
 const USAGE = `npm run bench -- [suite …] [--rounds N]
 npm run bench -- [suite …] --before PATH [--rounds N] [--only REGEXP]
+npm run bench -- --quick
 
+  --quick         print the main ratios beside the peers, in two minutes
   --rounds N      how often each subject runs
                   (default ${FEWEST_ROUNDS}, or ${ROUNDS_OF_COMPARISON} with --before)
   --before PATH   compare with another built checkout, in alternation
@@ -36,6 +41,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     before: { type: 'string' },
     only: { type: 'string', default: '' },
+    quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -49,6 +55,8 @@ const unknown = names.find((name) => !suites.includes(name))
 
 if (values.help) {
   console.log(USAGE)
+} else if (values.quick) {
+  await measureQuick(showProgress)
 } else if (unknown !== undefined) {
   console.error(`There is no suite "${unknown}". Choose among: ${suites.join(', ')}.`)
   process.exitCode = USAGE_ERROR

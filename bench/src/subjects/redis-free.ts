@@ -1,6 +1,6 @@
 /**
- * Free locks in one process: `redis-free.js SUBJECT PORT LOOPS`, each loop on a lock of its own.
- * Holdfast's garbage is counted as well.
+ * Free locks in one process: `redis-free.js SUBJECT PORT LOOPS [RUN_MS]`, each loop on a lock of
+ * its own. Without another run time Holdfast's garbage is counted as well.
  */
 import { runFree } from '../free.js'
 import { redisMeter } from '../server-cpu.js'
@@ -9,9 +9,9 @@ import { makeLocker } from './redis-lockers.js'
 /** Shorter than elsewhere: there are many subjects. */
 const RUN_MS = 1500
 
-const [subject = 'cohort', port = '6379', loops = '64'] = process.argv.slice(2)
+const [subject = 'cohort', port = '6379', loops = '64', runMs] = process.argv.slice(2)
 await runFree(makeLocker(subject, Number(port)), Number(loops), {
-  runMs: RUN_MS,
-  garbage: subject === 'cohort',
+  runMs: Number(runMs ?? RUN_MS),
+  garbage: subject === 'cohort' && runMs === undefined,
   meter: redisMeter(Number(port)),
 })
