@@ -1,11 +1,11 @@
 /**
  * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
-import { LockTimeoutError, type LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockTimeoutError, UnsupportedLockError } from '../errors.js'
 import { hasContexts } from '../async/async-context.js'
 import { adoptHandle } from './adopt/export-and-adopt.js'
 import type { Client } from './client.js'
-import { currentFrame } from './nesting/run-frames.js'
+import { currentFrame, type Frame } from './nesting/run-frames.js'
 import type { Grant } from './grant/grant.js'
 import { releaseGrant } from './local-queue/local-hand-off.js'
 import { abortBefore } from './hold/early-abort.js'
@@ -27,7 +27,7 @@ import { frameToReenter, refuseSelfDeadlock, runInside } from './nesting/reentra
 import type { AcquireTrace } from './runtime/acquire-trace.js'
 import { channels } from './runtime/events.js'
 import type { AwaitedClaim } from './runtime/open-waits.js'
-import { runAndRelease } from './hold/run-and-release.js'
+import { releaseLate, runAndRelease } from './hold/run-and-release.js'
 import type { ClaimTemplate } from './runtime/runtime.js'
 import { tracedRun } from './runtime/traces.js'
 import { timeoutWithHolders } from './wait/timeout-with-holders.js'
@@ -35,6 +35,15 @@ import { limitsOf, STILL_BUSY, type WaitLimits } from './wait/caller-wait.js'
 
 /** The limits of `tryAcquire` without `waitMs`. */
 const ONE_ATTEMPT: WaitLimits = { waitMs: 0, outageMs: 0, signal: undefined }
+
+/** A nested run that has begun. */
+interface BegunRun {
+  readonly startedMs: number
+  readonly limits: WaitLimits
+  /** Acquires where no frame is left to enter. */
+  readonly acquirer: Acquirer
+  readonly trace: AcquireTrace | undefined
+}
 
 export class Acquirer {
   readonly #client: Client
@@ -127,56 +136,58 @@ export class Acquirer {
       const durationMs = runtime.clock.monotonicMs() - nowMs
       runtime.announce('granted', grant.claim, { token: grant.token, durationMs })
     }
-    if (runtime.closed) throw await this.#releaseLate(lease)
+    if (runtime.closed) throw await releaseLate(this.#client, lease)
     if (await this.#abortsEarly(lease)) return lease
     throw lease.lossError()
   }
 
-  /**
-   * Releases a lease that was granted in the tick in which the client was closed. The close may not
-   * have seen it, and sees no callback under it. Resolves to the error for the caller.
-   */
-  async #releaseLate(lease: HeldLease): Promise<LockUsageError> {
-    await lease.releaseQuietly()
-    return this.#client.runtime.closedError(this.#template.lock)
-  }
-
   /** @param trace its owner notes a failure */
-  async run<T>(
+  run<T>(
     work: (lease: HeldLease) => T | PromiseLike<T>,
     options?: RunOptions,
     trace?: AcquireTrace,
   ): Promise<T> {
-    if (typeof work !== 'function') {
+    try {
       const { lock } = this.#template
-      throw noFunction(`run of "${lock}"`, work, { lock })
+      if (typeof work !== 'function') throw noFunction(`run of "${lock}"`, work, { lock })
+      this.#client.runtime.assertOpen(lock)
+      const limits = this.#limits('run', options, trace)
+      const acquirer = options === undefined ? this : this.#withTerms(options)
+      const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
+      const startedMs = this.#client.runtime.clock.monotonicMs()
+      return frame
+        ? this.#runInside(frame, { startedMs, limits, acquirer, trace }, work)
+        : acquirer.#runUnder(() => acquirer.#acquire(limits), work, trace)
+    } catch (error) {
+      return Promise.reject(error)
     }
-    this.#client.runtime.assertOpen(this.#template.lock)
-    const limits = this.#limits('run', options, trace)
-    const acquirer = options === undefined ? this : this.#withTerms(options)
-    const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
-    const startedMs = this.#client.runtime.clock.monotonicMs()
-    if (frame) trace?.start()
-    const inside =
-      frame &&
-      (await runInside(
-        this.#client,
-        frame,
-        { template: this.#template, limits, startedMs },
-        (outer) => {
-          const lease = asHeldLease(outer)
-          trace?.grant(lease)
-          return tracedRun(this.#client.runtime, lease, () => work(lease))()
-        },
-      ))
+  }
+
+  /** Runs `work` inside a frame of this lock, or under its own lease if the frame dies first. */
+  async #runInside<T>(
+    frame: Frame,
+    { startedMs, limits, acquirer, trace }: BegunRun,
+    work: (lease: HeldLease) => T | PromiseLike<T>,
+  ): Promise<T> {
+    trace?.start()
+    const begun = { template: this.#template, limits, startedMs }
+    const inside = await runInside(this.#client, frame, begun, (outer) => {
+      const lease = asHeldLease(outer)
+      trace?.grant(lease)
+      return tracedRun(this.#client.runtime, lease, () => work(lease))()
+    })
     if (inside) return inside.value
-    const begun = frame && startedMs
-    const lease = await (trace
-      ? trace.enter(() => acquirer.#acquireSince(begun, limits))
-      : acquirer.#acquireSince(begun, limits))
-    if (this.#client.runtime.closed) throw await this.#releaseLate(lease)
-    trace?.grant(lease)
-    return runAndRelease(this.#client, lease, work, acquirer.#settings.awaitRelease)
+    return acquirer.#runUnder(() => acquirer.#acquireAfter(startedMs, limits), work, trace)
+  }
+
+  #runUnder<T>(
+    acquire: () => HeldLease | Promise<HeldLease>,
+    work: (lease: HeldLease) => T | PromiseLike<T>,
+    trace: AcquireTrace | undefined,
+  ): Promise<T> {
+    const { awaitRelease } = this.#settings
+    const lease = trace ? trace.enter(acquire) : acquire()
+    return runAndRelease(this.#client, lease, work, { awaitRelease, trace })
   }
 
   #limits(
@@ -243,11 +254,6 @@ export class Acquirer {
     return this.#client.waiters.admit(this.#template.lock, maxWaiters, () =>
       queue.enter(limits, nowMs, maxHoldMs),
     )
-  }
-
-  /** @param startedMs when an earlier wait of the call began, if there was one */
-  #acquireSince(startedMs: number | undefined, limits: WaitLimits): HeldLease | Promise<HeldLease> {
-    return startedMs === undefined ? this.#acquire(limits) : this.#acquireAfter(startedMs, limits)
   }
 
   /** Acquires with what is left of the limits after an earlier wait. */

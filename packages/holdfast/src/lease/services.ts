@@ -30,8 +30,8 @@ export interface OpenLease {
   abandon(): void
   /** Asks the store soon whether it still holds the lock for this lease. */
   verifySoon(): void
-  /** Releases. A failure goes to the events. */
-  releaseQuietly(): Promise<void>
+  /** Releases, without a promise where none is needed. A failure goes to the events. */
+  releaseQuietly(): Promise<unknown> | undefined
 }
 
 export interface Services {

@@ -104,11 +104,15 @@ class LeaseAbove implements Enterable {
     void this.look().then(end, end)
   }
 
-  endedEarly(): Promise<boolean> {
-    return Promise.resolve(false)
+  endedEarly(): false {
+    return false
   }
 
   assertHeld(): void {}
 
-  track(): void {}
+  beginCallback(): number {
+    return 0
+  }
+
+  endCallback(): void {}
 }

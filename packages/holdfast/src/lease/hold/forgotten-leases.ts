@@ -12,6 +12,7 @@ import type { Grant, GrantHolder } from '../grant/grant.js'
 import { DeadlineTimer } from '../../clock/deadline-timer.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { OpenLease, Services } from '../services.js'
+import { quietly } from '../release/quietly.js'
 import type { ReleaseOutcome } from '../release/release-until-answered.js'
 
 /** A lease that may be forgotten. */
@@ -130,11 +131,8 @@ export class WeakLease implements GrantHolder, OpenLease {
     const { runtime, leases } = this.#services
     if (!leases.delete(this.place) || !this.#grant.isOpen) return
     this.#grant.holder = undefined
-    try {
-      await this.#returner.returnGrant(this.#grant, runtime.clock.monotonicMs())
-    } catch (error) {
-      runtime.report(this.#grant.claim, 'release', error)
-    }
+    const nowMs = runtime.clock.monotonicMs()
+    await quietly(runtime, this.#grant.claim, () => this.#returner.returnGrant(this.#grant, nowMs))
   }
 
   /** The lease was garbage-collected. It is forgotten unless it had ended before. */

@@ -115,8 +115,11 @@ export class HeldLease extends Hold implements WriteLease, Enterable {
     })
   }
 
-  async endedEarly(): Promise<boolean> {
-    if (this.outcome !== undefined || this.held) return false
+  endedEarly(): false | Promise<boolean> {
+    return this.outcome === undefined && !this.held && this.#hasEnded()
+  }
+
+  async #hasEnded(): Promise<boolean> {
     // Only the clocks disagree: ask, and let the answer decide.
     const { runtime, renewals } = this.services
     const endMs = Math.min(this.grant.deadlineMs, this.endsMs)

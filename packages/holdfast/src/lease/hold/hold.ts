@@ -12,6 +12,7 @@ import { EndListeners } from './end-listeners.js'
 import { channels } from '../runtime/events.js'
 import { isTraced, traceRelease } from '../runtime/traces.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
+import { quietly } from '../release/quietly.js'
 import type { Grant } from '../grant/grant.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from '../services.js'
@@ -199,12 +200,8 @@ export class Hold implements Forgettable {
   }
 
   /** Releases for a caller whose own outcome matters more: a failure goes to the events. */
-  async releaseQuietly(): Promise<void> {
-    try {
-      await this.return()
-    } catch (error) {
-      this.services.runtime.report(this.grant.claim, 'release', error)
-    }
+  releaseQuietly(): Promise<unknown> | undefined {
+    return quietly(this.services.runtime, this.grant.claim, () => this.return())
   }
 
   /** Why it had ended by the clock before it was returned. */
@@ -257,9 +254,8 @@ export class Hold implements Forgettable {
     this.outcome = 'lost'
     if (reason === 'stolen') withdrawals.inBackground(this.grant.claim)
     if (reason === 'max-hold' && this.grant.isOpen) {
-      const outcome = this.returner.returnGrant(this.grant, runtime.clock.monotonicMs())
-      if (typeof outcome !== 'string')
-        outcome.catch((error: unknown) => runtime.report(this.grant.claim, 'release', error))
+      const nowMs = runtime.clock.monotonicMs()
+      void quietly(runtime, this.grant.claim, () => this.returner.returnGrant(this.grant, nowMs))
     }
     return 'lost'
   }
@@ -292,15 +288,16 @@ export class Hold implements Forgettable {
     if (this.open) this.services.renewals.renewSoon(this.grant)
   }
 
-  track(callback: Promise<unknown>): void {
+  beginCallback(): number {
     this.weak?.keep(this)
-    const callbacks = (this.callbacks ??= new RunningCallbacks(() => this.onIdle()))
-    callbacks.add(callback)
+    const callbacks = (this.callbacks ??= new RunningCallbacks())
+    return callbacks.begin()
   }
 
-  /** A fixed lease has no renewal at which it would be looked at again: see `GrantHolder.onAge`. */
-  private onIdle(): void {
-    if (this.open && (this.weak || this.grant.isAged)) this.grant.holder?.onAge()
+  endCallback(callback: number): void {
+    this.callbacks?.end(callback)
+    // A fixed lease has no renewal at which it would be looked at again: see `GrantHolder.onAge`.
+    if (!this.busy && this.open && (this.weak || this.grant.isAged)) this.grant.holder?.onAge()
   }
 
   get busy(): boolean {

@@ -17,14 +17,16 @@ export interface Enterable extends OuterLease {
   /** Whether it has the whole capacity. */
   readonly exclusive: boolean
   readonly held: boolean
-  /** Resolves to whether it ended against the holder's will. Asks the store when clocks differ. */
-  endedEarly(): Promise<boolean>
+  /** Returns whether it ended against the holder's will. Asks the store when clocks differ. */
+  endedEarly(): false | Promise<boolean>
   /** @throws LockLostError when it has ended. */
   assertHeld(): void
   /** The callbacks of its client. */
   readonly runs?: OpenCalls
-  /** Notes a callback that runs under it. */
-  track(callback: Promise<unknown>): void
+  /** Notes that a callback runs under it. Returns the number of the callback, for `endCallback`. */
+  beginCallback(): number
+  /** Notes that a callback has settled. */
+  endCallback(callback: number): void
 }
 
 /** A nested run that waits until its siblings leave the frame. */
@@ -41,6 +43,8 @@ export class Frame {
   readonly reads: boolean
   outer: Frame | undefined
   alive = true
+  /** The number of its callback. */
+  callback = 0
   /** The nested runs that run inside this frame, where the frame has the whole lock. */
   readonly inside = { readers: 0, writer: false }
   /** Siblings that wait for their turn, in the order of the calls. */
@@ -86,52 +90,66 @@ export function frameOf(client: object, lock: string): Frame | undefined {
 }
 
 /**
- * Runs `work` in a new frame of a lease. `work` starts in the tick in which the lease is seen to be
- * held, since the process may have been stopped after the grant.
+ * Runs `work` in a new frame of a lease.
  * @param reads whether `work` runs as a reader
  * @throws LockLostError when the lease has ended; `work` does not start.
  */
-export function runUnder<T>(
+export async function runUnder<T>(
   client: object,
   lease: Enterable,
   work: () => T | PromiseLike<T>,
   reads = !lease.exclusive,
 ): Promise<T> {
-  return lease.held
-    ? startUnder(client, lease, work, reads)
-    : startInDoubt(client, lease, work, reads)
+  if (!lease.held) await settleDoubt(lease)
+  const frame = openFrame(client, lease, reads)
+  try {
+    return await startIn(frame, work)
+  } finally {
+    closeFrame(frame)
+  }
 }
 
-/** The clocks may merely disagree. The store knows, so the client asks it. */
-async function startInDoubt<T>(
-  client: object,
-  lease: Enterable,
-  work: () => T | PromiseLike<T>,
-  reads: boolean,
-): Promise<T> {
+/**
+ * Asks the store about a lease that is not held by the clocks, which may merely disagree.
+ * @throws LockLostError when it has ended.
+ */
+export async function settleDoubt(lease: Enterable): Promise<void> {
   await lease.endedEarly()
   lease.assertHeld()
-  return startUnder(client, lease, work, reads)
 }
 
-function startUnder<T>(
-  client: object,
-  lease: Enterable,
-  work: () => T | PromiseLike<T>,
-  reads: boolean,
-): Promise<T> {
+/**
+ * Makes a frame for a callback. It starts in the tick in which the lease is seen to be held, since
+ * the process may have been stopped after the grant.
+ */
+export function openFrame(client: object, lease: Enterable, reads: boolean): Frame {
   const outer = pruneDeadFrames(currentFrame())
   // `lease.run` of a writer's lease inside of a reader still runs inside of a reader.
   const isInsideReader = frameOf(client, lease.name)?.reads ?? false
   const frame = new Frame(client, lease, reads || isInsideReader, outer)
-  const callback = runWithValue(frame, async () => work())
-  lease.track(callback)
-  const { runs } = lease
-  runs?.begin()
-  return callback.finally(() => {
-    runs?.end()
-    closeFrame(frame)
-  })
+  frame.callback = lease.beginCallback()
+  lease.runs?.begin()
+  return frame
+}
+
+/** Starts the callback of a frame. The caller closes the frame when that has settled. */
+export function startIn<T>(frame: Frame, work: () => T | PromiseLike<T>): T | PromiseLike<T> {
+  return runWithValue(frame, () => beginIfLazy(work()))
+}
+
+/**
+ * Begins the work of a result that waits for a call of its `then`, such as a query. The `await` of
+ * the caller would call it outside of the frame.
+ */
+function beginIfLazy<T>(result: T | PromiseLike<T>): T | PromiseLike<T> {
+  if ((typeof result !== 'object' && typeof result !== 'function') || result === null) return result
+  const isPromise = result instanceof Promise && result.constructor === Promise
+  // oxlint-disable-next-line typescript/unbound-method -- compared only
+  return isPromise && result.then === Promise.prototype.then ? result : resolved(result)
+}
+
+async function resolved<T>(result: T | PromiseLike<T>): Promise<T> {
+  return result
 }
 
 /** Without this, work that starts its next run out of the last one would keep all its frames. */
@@ -148,8 +166,12 @@ function nextLiveFrame(from: Frame | undefined): Frame | undefined {
 }
 
 /** Ends a frame. Siblings that still wait for their turn go on, and find it dead. */
-function closeFrame(frame: Frame): void {
+export function closeFrame(frame: Frame): void {
+  const { lease } = frame
   frame.alive = false
+  lease.runs?.end()
+  lease.endCallback(frame.callback)
+  if (frame.queue.length === 0) return
   for (const { wait, exclusive } of frame.queue.splice(0)) {
     enterFrame(frame, exclusive)
     wait.serve()

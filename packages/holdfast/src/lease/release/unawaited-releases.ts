@@ -9,7 +9,6 @@
 import { atTickEndOf, type Clock } from '../../clock/clock.js'
 import { atExit } from '../runtime/at-exit.js'
 import type { Store } from '../../store/contract.js'
-import type { ReleaseOutcome } from './release-until-answered.js'
 
 /** How many releases of a client may be open. Further callers wait for theirs. */
 const MOST_OPEN = 1024
@@ -17,8 +16,7 @@ const MOST_OPEN = 1024
 /** As much of a lease as is used. */
 interface Releasable {
   readonly name: string
-  return(): ReleaseOutcome
-  releaseQuietly(): Promise<void>
+  releaseQuietly(): Promise<unknown> | undefined
 }
 
 export class OpenReleases {
@@ -41,10 +39,14 @@ export class OpenReleases {
    * store can send at once, the next attempt of the same tick then travels with the release.
    */
   async release(lease: Releasable): Promise<void> {
-    if (this.#open >= MOST_OPEN) return lease.releaseQuietly()
-    if (typeof lease.return() === 'string') return
+    if (this.#open >= MOST_OPEN) {
+      await lease.releaseQuietly()
+      return
+    }
     const { name } = lease
-    const answered = lease.releaseQuietly().then(() => {
+    const release = lease.releaseQuietly()
+    if (!release) return
+    const answered = release.then(() => {
       this.#open -= 1
     })
     const all = Promise.all([this.#byLock.get(name), answered])

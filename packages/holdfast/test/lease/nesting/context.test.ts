@@ -148,6 +148,22 @@ describe('a nested run', () => {
     await lease.release()
   })
 
+  test.each(['object', 'promise'])('by a lazy %s re-enters', async (kind) => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    const value = await mutex.run(({ token }) => {
+      const begin = async (): Promise<boolean> =>
+        (await mutex.run((inner) => inner.token)) === token
+      const lazy = kind === 'object' ? {} : Promise.resolve(false)
+      // Query builders and client libraries begin to work when their `then` is called.
+      return Object.assign(lazy, {
+        then: (resolve: (value: boolean) => void, reject: (reason: unknown) => void) =>
+          begin().then(resolve, reject),
+      }) as PromiseLike<boolean>
+    })
+    expect(value).toBe(true)
+  })
+
   test('detached work holds nothing', async () => {
     const { locks } = setUp()
     const mutex = locks.mutex('a')
