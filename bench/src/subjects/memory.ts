@@ -1,13 +1,13 @@
 /**
  * Pairs of acquire and release per second, by LOOPS loops on one lock: `memory.js
- * holdfast|async-mutex LOOPS`.
+ * holdfast|async-mutex LOOPS [cold]`. With `cold` nothing runs before the time is taken.
  */
 import { Mutex } from 'async-mutex'
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { measureGarbage } from '../garbage.js'
 
-const [subject = 'holdfast', loopsText = '1'] = process.argv.slice(2)
+const [subject = 'holdfast', loopsText = '1', start = 'warm'] = process.argv.slice(2)
 const loops = Number(loopsText)
 const PAIRS = 400_000
 
@@ -38,7 +38,7 @@ async function inLoops(loop: () => Promise<void>): Promise<void> {
 }
 
 const run = subject === 'holdfast' ? holdfast : asyncMutex
-await run(PAIRS / 4)
+if (start === 'warm') await run(PAIRS / 4)
 const cpuBefore = process.cpuUsage()
 const startMs = performance.now()
 await run(PAIRS)
