@@ -64,7 +64,11 @@ function cacheFolder({ HOME = '', XDG_CACHE_HOME = '' }) {
   }
 }
 
-/** Loads a bundle, with the code that V8 compiled the last time. It cannot import modules. */
+/**
+ * Loads a bundle, with the code that V8 compiled until the last run ended. Node's own cache keeps
+ * only what it compiles at once, and a run compiles most functions later. The bundle cannot import
+ * modules.
+ */
 function loadCompiled(file, folder) {
   const { Script } = require('node:vm')
   const { size, mtimeMs } = statSync(file)
@@ -94,14 +98,12 @@ function loadCompiled(file, folder) {
 }
 
 const folder = process.env.NODE_COMPILE_CACHE === undefined ? cacheFolder(process.env) : undefined
-const nodeCaches = Module.enableCompileCache !== undefined
-if (folder !== undefined && nodeCaches) Module.enableCompileCache(folder)
+const isEmbedded = isEmbeddedRun(process.argv.slice(2), process.env)
+// Node 22 and later. It serves the client libraries of stores, and the lab, which is a module.
+if (folder !== undefined && !isEmbedded) Module.enableCompileCache?.(folder)
 
-const bundle = isEmbeddedRun(process.argv.slice(2), process.env)
-  ? path.join(dist, 'bin/run.cjs')
-  : path.join(dist, 'bin/holdfast.cjs')
-// The lab is a module.
-const keepsCode = folder !== undefined && !nodeCaches && !process.argv.slice(2, 4).includes('lab')
+const bundle = path.join(dist, isEmbedded ? 'bin/run.cjs' : 'bin/holdfast.cjs')
+const keepsCode = folder !== undefined && !process.argv.slice(2, 4).includes('lab')
 // A tree that was only compiled has the parts of the bundle.
 const program = existsSync(bundle) ? bundle : path.join(dist, 'cli/main.js')
 void (keepsCode ? loadCompiled(program, folder) : require(program)).start(takeSignal)

@@ -22,13 +22,16 @@ const list = (box: Box): Promise<void> => start(box, ['ls'], /^No lock is held/m
 
 it.each([['run', run] as const, ['ls', list] as const])(
   'is made for this user alone, and used again: %s',
-  async (_, command) => {
+  async (name, command) => {
     const box = new Box()
     const folder = box.file('cache/holdfast')
     await command(box)
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     const made = readdirSync(folder)
-    expect(made).toHaveLength(1)
+    const bundle = name === 'run' ? 'run-' : 'holdfast-'
+    // Node 22 and later keep the code of client libraries in a folder beside it.
+    expect(made.filter((file) => file.startsWith(bundle))).toHaveLength(1)
+    expect(made.length).toBeLessThanOrEqual(name === 'run' ? 1 : 2)
     await command(box)
     expect(readdirSync(folder)).toEqual(made)
   },

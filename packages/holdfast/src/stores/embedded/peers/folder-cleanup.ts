@@ -5,8 +5,9 @@
  * Every store does a little of it, after its first lock and apart from it: no lock waits for it.
  * What is left is done by those that come later.
  */
-import { readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { systemRandom, type Timer } from '../../../clock/clock.js'
 import type { StateFolder } from '../folder/state-folder.js'
 import { forgetSomeIdle, ROUND_MS } from '../database/forgetting.js'
@@ -17,6 +18,9 @@ import type { LockFile } from '../database/lock-file.js'
 import type { Machine } from '../folder/machine.js'
 import type { Peers } from './peers.js'
 import { SOCKET_SUFFIX } from './wake-up-socket.js'
+
+/** `node:fs/promises` takes a millisecond to load, in each start of `holdfast run`. */
+const listFolder = promisify(readdir)
 
 /** The number of sockets that one store checks. */
 const LOOK_AT_SOCKETS = 16
@@ -68,7 +72,7 @@ export class FolderCleanup {
   }
 
   async #cleanUpDead(): Promise<void> {
-    const names = (await readdir(this.#folder.sockets)).filter((name) =>
+    const names = (await listFolder(this.#folder.sockets)).filter((name) =>
       name.endsWith(SOCKET_SUFFIX),
     )
     await Promise.all(someOf(names).map((name) => this.#cleanUpIfDead(name)))
