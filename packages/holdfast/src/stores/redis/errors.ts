@@ -140,14 +140,17 @@ export function withRights(error: LockError, start: string): LockError {
   })
 }
 
+/** What a server answers whose password is another one now. */
+const LOGIN = new Set(['WRONGPASS', 'NOAUTH'])
+
 /**
- * Returns the error for a connection that worked before: a certificate that is not accepted any
- * more is an outage.
+ * Returns the error for a server that answered before. A login or a certificate that is not
+ * accepted any more is an outage: the client may have the new one soon.
  */
 export function afterSuccess(error: LockError): LockError {
-  if (!isCertificateError(error.cause)) return error
-  const { message, lock, cause } = error
-  return new StoreUnavailableError(message, { store: STORE_NAME, lock, cause })
+  const { message, lock, cause, serverCode } = error as StoreUnavailableError
+  if (!isCertificateError(cause) && !LOGIN.has(serverCode ?? '')) return error
+  return new StoreUnavailableError(message, { store: STORE_NAME, lock, cause, serverCode })
 }
 
 /**

@@ -59,6 +59,8 @@ export class ResilientCaller {
   #wasReady: boolean
   /** Whether there ever was a connection. */
   #hasBeenReady: boolean
+  /** Whether the server has answered a call. A connection without a login counts as ready, too. */
+  #hasAnswered = false
   /** Why there is no connection, once there has been none for too long. */
   #down: LockError | undefined
   #lastError: unknown
@@ -124,6 +126,7 @@ export class ResilientCaller {
     const entry = this.#calls.add({ sentMs: this.#clock.monotonicMs(), listener })
     this.#sweep ??= this.#startSweep()
     const finish = (reply: T): void => {
+      this.#hasAnswered = true
       if (this.#calls.delete(entry)) listener.done(undefined, reply)
     }
     const losses = this.#losses
@@ -223,7 +226,7 @@ export class ResilientCaller {
   #explain(error: unknown): LockError {
     if (this.#isClientClosed) return clientClosed()
     const explained = explain(error)
-    return this.#hasBeenReady ? afterSuccess(explained) : explained
+    return this.#hasAnswered ? afterSuccess(explained) : explained
   }
 
   /** A client that was never connected may still be. */
