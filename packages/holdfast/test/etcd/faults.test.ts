@@ -150,6 +150,26 @@ describe('credentials', () => {
     await expect.poll(() => woken).toHaveLength(1)
   })
 
+  test('that change after a success are an outage, and a waiter waits on', TIMEOUT, async () => {
+    const { endpoints } = await start()
+    const [endpoint = ''] = endpoints
+    enableUsers(endpoint)
+    const words = ['--user=root:secret', 'user', 'passwd', 'locks', '--interactive=false']
+    const change = (password: string): void => runEtcdctl(endpoint, words, `${password}\n`)
+    const [one, two] = [1, 2].map(() => openLocks({ endpoints, credentials }, { ttlMs: 20_000 }))
+    const held = await one?.mutex('rotated').acquire()
+    const waiting = two?.mutex('rotated').acquire({ waitMs: 60_000 })
+    await expect.poll(async () => (await one?.mutex('rotated').inspect())?.waiters.length).toBe(1)
+    change('another')
+    await expect(two?.mutex('other').tryAcquire()).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('password') as string,
+    })
+    change(credentials.password)
+    expect(await held?.release()).toBe('released')
+    await (await waiting)?.release()
+  })
+
   test(
     'of tokens that end with any change of users are renewed by themselves',
     TIMEOUT,
@@ -264,8 +284,14 @@ function jwt(): string {
 }
 
 function etcdctl(endpoint: string, ...args: string[]): void {
+  runEtcdctl(endpoint, args)
+}
+
+/** @param input what the command reads */
+function runEtcdctl(endpoint: string, args: readonly string[], input?: string): void {
   const env = { ...process.env, ETCDCTL_API: '3' }
-  const { status, stderr } = spawnSync('etcdctl', [`--endpoints=${endpoint}`, ...args], { env })
+  const words = [`--endpoints=${endpoint}`, ...args]
+  const { status, stderr } = spawnSync('etcdctl', words, { env, input })
   if (status !== 0) throw new Error(String(stderr))
 }
 

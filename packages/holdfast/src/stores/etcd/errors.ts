@@ -125,8 +125,8 @@ export function isLeaseGone(error: unknown): boolean {
 
 /**
  * Any failure as an error of Holdfast, with advice where there is some.
- * @param hasAnswered whether etcd has answered this client: then a certificate that is not accepted
- * any more is an outage
+ * @param hasAnswered whether etcd has answered this client: then a certificate or a password that
+ * is not accepted any more is an outage
  */
 export function asLockError(
   error: unknown,
@@ -139,7 +139,9 @@ export function asLockError(
   const details = status?.details ?? (error instanceof Error ? error.message : String(error))
   const [code, advice] = isCertificateError(status)
     ? certificateAdvice(hasAnswered)
-    : adviceOn(status?.code, details, folder)
+    : isLoginRefused(status)
+      ? [loginCode(hasAnswered), 'Look at the user and the password.']
+      : adviceOn(status?.code, details, folder)
   return new StoreUnavailableError(`etcd at ${endpoint} failed: ${details}. ${advice}`, {
     code,
     store: 'etcd',
@@ -149,9 +151,19 @@ export function asLockError(
 
 type Advice = readonly ['STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG', string]
 
+/** Whether etcd knows no such user, or another password. */
+function isLoginRefused(status: GrpcFailure | undefined): boolean {
+  return status?.code === INVALID_ARGUMENT && status.details.includes('authentication failed')
+}
+
+/** What is refused that was accepted before will be accepted again, once it is corrected. */
+function loginCode(hasAnswered: boolean): Advice[0] {
+  return hasAnswered ? 'STORE_UNAVAILABLE' : 'STORE_AUTH'
+}
+
 function certificateAdvice(hasAnswered: boolean): Advice {
   return [
-    hasAnswered ? 'STORE_UNAVAILABLE' : 'STORE_AUTH',
+    loginCode(hasAnswered),
     `${CERTIFICATE_ADVICE} In etcdStore these are tls.ca and tls.serverName.`,
   ]
 }
@@ -165,8 +177,6 @@ function adviceOn(status: number | undefined, details: string, folder: string): 
         `The user needs a role with read and write access to keys that begin with "${folder}".`,
       ]
     case INVALID_ARGUMENT:
-      if (details.includes('authentication failed'))
-        return ['STORE_AUTH', 'Look at the user and the password.']
       if (hasNoUser(details)) {
         return ['STORE_AUTH', 'etcd has authentication enabled: give credentials to etcdStore.']
       }
