@@ -1,4 +1,5 @@
 /** A password that is wrong from the start is an error; one that is changed is an outage. */
+import { createServer, type AddressInfo } from 'node:net'
 import { createLocks, type Locks } from 'holdfast'
 import { redisStore, type RedisClient } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
@@ -73,4 +74,31 @@ test.each(NAMES)('%s, a password that changes: an outage for a waiter', async (n
   await server.command('ACL', 'SETUSER', user, 'resetpass', '>right')
   await holder.release()
   await (await waiting).release()
+})
+
+/** Starts a Sentinel that wants a password. Returns its port. */
+async function startClosedSentinel(): Promise<number> {
+  const sentinel = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (data) => {
+      for (const _ of String(data).matchAll(/\*\d+\r\n/g))
+        socket.write('-NOAUTH Authentication required.\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => sentinel.listen(0, '127.0.0.1', resolve))
+  after(() => sentinel.close())
+  return (sentinel.address() as AddressInfo).port
+}
+
+test('ioredis, Sentinels that want a password: STORE_AUTH at once', async () => {
+  const sentinels = [{ host: '127.0.0.1', port: await startClosedSentinel() }]
+  const client = new Redis({ sentinels, name: 'primary' })
+  client.on('error', () => undefined)
+  after(() => client.disconnect())
+  const locks = createLocks(redisStore({ client }))
+  after(() => locks.close({ graceMs: 0 }))
+  await expect(locks.mutex('a').acquire({ waitMs: 60_000 })).rejects.toMatchObject({
+    code: 'STORE_AUTH',
+    message: expect.stringContaining('asks for a password') as string,
+  })
 })

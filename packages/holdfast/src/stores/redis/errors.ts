@@ -86,6 +86,9 @@ const ADVICE = new Map<string, Advice>([
 /** A server answers with a word in capitals first; client libraries speak in sentences. */
 const SERVER_ERROR = /^-?([A-Z][A-Z0-9]+) /
 
+/** How ioredis reports Sentinels that refuse its login. */
+const REFUSED_BY_SENTINELS = /^All sentinels are unreachable\b.* Last error: (WRONGPASS|NOAUTH) /
+
 /** Whether the error came from the server itself: it has got the command, and did not do it. */
 export function isServerError(error: unknown): boolean {
   return SERVER_ERROR.test(messageOf(error))
@@ -107,7 +110,7 @@ export function explain(error: unknown, lock?: string): LockError {
   // A missing right inside a script is a sentence and no word; since Redis 7.2 another one.
   const word = /^ERR (?:The user executing the script can't|ACL failure in script)/.test(message)
     ? 'NOPERM'
-    : SERVER_ERROR.exec(message)?.[1]
+    : (SERVER_ERROR.exec(message) ?? REFUSED_BY_SENTINELS.exec(message))?.[1]
   // A script found its own state broken.
   if (word === 'BROKEN') return new InternalLockError(message, { store: STORE_NAME, lock })
   const { code, text } = isCertificateError(error)
