@@ -23,7 +23,7 @@ describe('the real runtime', () => {
     },
   )
 
-  test.each(['memory', 'redis', 'etcd-queue', 'zookeeper-queue'] as const)(
+  test.each(['memory', 'redis', 'redis-worker', 'etcd-queue', 'zookeeper-queue'] as const)(
     'runs the same again from the same seed, over %s',
     async (store) => {
       const [one, two] = [await examine(drawCase(11, store)), await examine(drawCase(11, store))]

@@ -7,6 +7,14 @@ export * as grantRule from './store/grant-rule.js'
 export type { LockState, RuleStep } from './store/grant-rule.js'
 export { withTimeout } from './clock/with-timeout.js'
 
+/** A client and the two sides of a helper that renews, for the simulator's threads. */
+export { Client } from './lease/client.js'
+export { locksOf } from './locks/create.js'
+export { LateRenewals } from './lease/renew/helper/late-renewals.js'
+export { RenewalHelper, type HelperThread } from './lease/renew/helper/renewal-helper.js'
+export type { SharedLease, StolenLease } from './lease/renew/helper/messages.js'
+export { SharedBoard } from './lease/renew/helper/shared-leases.js'
+
 /** A page of the locks of a store, for what has no client. */
 export { inspectPage } from './locks/inspect-locks.js'
 

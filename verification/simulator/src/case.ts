@@ -5,13 +5,14 @@
 import { type Fault } from './faults/fault.js'
 import {
   drawFaults,
+  drawBlocks,
   drawNodeFaults,
   drawOutage,
   drawQueueFaults,
   drawServiceFaults,
   type FaultShape,
 } from './faults/plan.js'
-import { ADOPTS, keepsEntries, NODES, type StoreName } from './server/models.js'
+import { ADOPTS, isRedis, keepsEntries, NODES, type StoreName } from './server/models.js'
 import { Dice } from '@holdfast/workload'
 import type { ClockErrors } from './world/machine-clock.js'
 import {
@@ -47,6 +48,8 @@ export interface Case {
   readonly requestTimeoutMs: number
   /** Whether `run` waits until its release is confirmed. */
   readonly awaitRelease: boolean
+  /** Of clients with a thread that renews: for how long a blocked event loop keeps its leases. */
+  readonly blockedAtMostMs: number | undefined
   readonly actors: readonly ActorScript[]
   readonly faults: readonly Fault[]
 }
@@ -65,6 +68,8 @@ export function drawCase(seed: number, store: StoreName): Case {
     lanes: world.whole(1, 3),
     requestTimeoutMs: world.pick([150, 300, 600]),
     awaitRelease: Dice.named(seed, 'releases').chance(0.75),
+    blockedAtMostMs:
+      store === 'redis-worker' ? Dice.named(seed, 'cap').pick([600, 2000, 4000]) : undefined,
     actors: drawActors(seed, store, {
       ...shape,
       actorsPerProcess: world.whole(1, 3),
@@ -96,7 +101,8 @@ function drawAllFaults(seed: number, store: StoreName, shape: FaultShape): Fault
   const outage = drawOutage(Dice.named(seed, 'outage'), shape, NODES[store])
   const usual = drawFaults(Dice.named(seed, 'faults'), shape)
   const dice = Dice.named(seed, 'service faults')
-  if (store === 'redis') return [...outage, ...usual, ...drawServiceFaults(dice, shape)]
+  const blocks = store === 'redis-worker' ? drawBlocks(Dice.named(seed, 'blocks'), shape) : []
+  if (isRedis(store)) return [...outage, ...usual, ...drawServiceFaults(dice, shape), ...blocks]
   if (keepsEntries(store)) return [...outage, ...usual, ...drawQueueFaults(dice, shape)]
   if (store === 'redlock') return [...outage, ...drawNodeFaults(dice, shape, usual, NODES.redlock)]
   return [...outage, ...usual]

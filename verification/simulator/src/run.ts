@@ -158,6 +158,7 @@ function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[
   const stopRenewed = runtime.onLockEvent('renewed', ({ clientId, claimId }) => {
     siteOf(clientId)?.client.renewed(claimId)
   })
+  const stopLost = runtime.onLockEvent('lost', ({ claimId }) => void claimants.lost.add(claimId))
   const stopQueued = runtime.onLockEvent('queued', ({ clientId, claimId, lock }) => {
     const site = siteOf(clientId)
     const asker = claimants.of(claimId)
@@ -172,6 +173,7 @@ function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[
   })
   return () => {
     stopRenewed()
+    stopLost()
     stopQueued()
   }
 }

@@ -10,11 +10,16 @@ import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
 import {
   ClaimsInDoubt,
+  Client,
   CoordinationStore,
   grantRule,
+  LateRenewals,
+  locksOf,
   mayGo,
   positionOf,
   QueueView,
+  RenewalHelper,
+  SharedBoard,
 } from 'holdfast/internal'
 
 /** The queue recipe of etcd and ZooKeeper, and what their services share with it. */
@@ -26,6 +31,15 @@ export interface Recipe {
   readonly ClaimsInDoubt: typeof ClaimsInDoubt
 }
 
+/** A client, and both sides of the helper that renews beside its event loop. */
+export interface Helper {
+  readonly Client: typeof Client
+  readonly locksOf: typeof locksOf
+  readonly LateRenewals: typeof LateRenewals
+  readonly RenewalHelper: typeof RenewalHelper
+  readonly SharedBoard: typeof SharedBoard
+}
+
 export interface Runtime {
   readonly createLocks: typeof createLocks
   readonly memoryStore: typeof memoryStore
@@ -33,6 +47,7 @@ export interface Runtime {
   readonly redisStore: (options: RedisStoreOptions) => Store
   readonly redlockStore: typeof redlockStore
   readonly recipe: Recipe
+  readonly helper: Helper
   /** What the server of a store decides by. */
   readonly rule: typeof grantRule
 }
@@ -44,5 +59,6 @@ export const realRuntime: Runtime = {
   redisStore,
   redlockStore,
   recipe: { CoordinationStore, QueueView, mayGo, positionOf, ClaimsInDoubt },
+  helper: { Client, locksOf, LateRenewals, RenewalHelper, SharedBoard },
   rule: grantRule,
 }

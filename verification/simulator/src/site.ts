@@ -5,6 +5,8 @@
 import type { Case } from './case.js'
 import type { Site as FaultySite } from './faults/apply.js'
 import type { Runtime } from './runtime.js'
+import { HelpedClient } from './helper/helped-locks.js'
+import { judgeKept, judgeWaking } from './helper/watch.js'
 import { keepsEntries } from './server/models.js'
 import type { Access, Service } from './server/service.js'
 import { Dice, type Heir } from '@holdfast/workload'
@@ -43,6 +45,12 @@ export class Site implements FaultySite {
   #process!: Process
   #client!: Client
   #access!: Access
+  #helped: HelpedClient | undefined
+  #isStopped = false
+  #isBlocked = false
+  /** When the machine fell asleep first, while the event loop stood. */
+  #asleepSinceMs: number | undefined
+  #dice!: Dice
   #actors: ScriptedActor[] = []
   /** Callers that adopt a lease. They die with their process. */
   #heirs = new Set<string>()
@@ -62,8 +70,9 @@ export class Site implements FaultySite {
     this.#employ(scripts.map((script) => new ScriptedActor(script, this.#client)))
   }
 
+  /** Whether its threads run. Its event loop may be blocked. */
   get runs(): boolean {
-    return this.#process.runs
+    return this.#process.alive && !this.#isStopped
   }
 
   get client(): Client {
@@ -95,17 +104,57 @@ export class Site implements FaultySite {
   }
 
   stop(): void {
+    this.#isStopped = true
+    this.#helped?.thread.process.stop()
     this.#process.stop()
   }
 
   resume(sleptSinceMs?: number): void {
+    this.#asleepSinceMs ??= sleptSinceMs
+    this.#isStopped = false
+    const [process, dice] = [this.#process, this.#dice]
+    const { agenda } = this.#ground
+    // Either thread has its turn first.
+    if (!this.#helped || dice.chance(0.5)) this.#wake(process)
+    else agenda.afterEvent(() => this.#wake(process))
+    this.#helped?.thread.process.resume()
+  }
+
+  block(): () => void {
+    const process = this.#process
+    this.#isBlocked = true
+    process.stop()
+    return () => {
+      if (this.#process !== process) return
+      this.#isBlocked = false
+      this.#wake(process)
+    }
+  }
+
+  endThread(): void {
+    if (this.runs) this.#helped?.thread.end()
+  }
+
+  #wake(process: Process): void {
+    if (this.#process !== process || this.#isStopped || this.#isBlocked) return
     const client = this.#client
-    this.#process.onWake = () => client.woke(sleptSinceMs)
-    this.#process.resume()
+    const sleptSinceMs = this.#asleepSinceMs
+    this.#asleepSinceMs = undefined
+    process.onWake = () => {
+      const before = [...client.beliefs].filter(({ isOver }) => !isOver)
+      client.woke(sleptSinceMs)
+      if (!this.#helped) return
+      const { rules, thread } = this.#helped
+      judgeWaking(before, rules)
+      if (this.#ground.plan.faults.every(({ kind }) => kind === 'block'))
+        judgeKept(before, rules, (claimId) => thread.knows(claimId))
+    }
+    process.resume()
   }
 
   kill(): void {
     this.#process.kill()
+    this.#helped?.thread.process.kill()
     this.#heirs = new Set()
     this.#ground.chronicle.note(this.#process.pid, this.#process.name, {
       f: 'kill',
@@ -116,6 +165,7 @@ export class Site implements FaultySite {
 
   resetConnections(node?: number): void {
     this.#access.reset(node)
+    this.#helped?.access.reset(node)
   }
 
   /**
@@ -139,10 +189,16 @@ export class Site implements FaultySite {
     this.#ground.nextPid += 1
     const process = new Process(name, this.#ground.nextPid, agenda, this.clock, dice)
     this.#process = process
+    this.#dice = dice
+    this.#isBlocked = false
     const { requestTimeoutMs } = plan
     this.#access = server.open({ process, links: this.links, dice, requestTimeoutMs, claimants })
+    const helped = this.#startThread()
+    this.#helped = helped
     this.#client = new Client({
-      runtime,
+      createLocks: helped
+        ? (store, options) => helped.createLocks(store, options ?? {})
+        : runtime.createLocks,
       agenda,
       process,
       store: this.#access.store,
@@ -156,6 +212,23 @@ export class Site implements FaultySite {
       ttlMs: plan.ttlMs,
       keepsEntries: keepsEntries(plan.store),
       awaitRelease: plan.awaitRelease,
+    })
+  }
+
+  #startThread(): HelpedClient | undefined {
+    const { agenda, plan, server, runtime, circumstances, claimants } = this.#ground
+    const { blockedAtMostMs, ttlMs, requestTimeoutMs, seed } = plan
+    if (blockedAtMostMs === undefined) return undefined
+    const main = this.#process
+    const dice = Dice.named(seed, `thread ${this.#index}.${this.#generation}`)
+    const process = new Process(`${main.name}.thread`, main.pid, agenda, this.clock, dice)
+    return new HelpedClient({
+      runtime,
+      agenda,
+      customer: { process, links: this.links, dice, requestTimeoutMs, claimants },
+      open: (customer) => server.open(customer),
+      dice,
+      rules: { main, claimants, circumstances, ttlMs, blockedAtMostMs },
     })
   }
 

@@ -198,8 +198,13 @@ export function createLocks(store: Store, options: LocksOptions = {}): Locks {
   checkClock(options.clock)
   checkSameClock(store, options)
   checkRandom(options.random)
-  const client = new Client(store, options)
-  const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
+  return locksOf(new Client(store, options), options.namespace)
+}
+
+/** Returns what users call of a client. The simulator gives its clients a helper of its own. */
+export function locksOf(client: Client, prefix?: string): Locks {
+  const { store } = client.runtime
+  const namespace = prefix === undefined ? '' : checkName(prefix, 'namespace')
   useStore(store)
   const named: Named = (name) => fullName(namespace, name)
   const { clientId } = client.runtime.owner

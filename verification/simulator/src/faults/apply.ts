@@ -18,6 +18,10 @@ export interface Site {
   kill(): void
   /** Breaks the connections of the process, where it has any: those to one server, or all. */
   resetConnections?(node?: number): void
+  /** Blocks the event loop, where another thread renews. Returns what ends that. */
+  block?(): () => void
+  /** Ends the thread that renews, where there is one. */
+  endThread?(): void
   /** Starts another process instead of a killed one. */
   revive(): void
 }
@@ -77,6 +81,14 @@ const BEGIN: Begin = {
   },
   stop: (stage, { process }) => stopSite(siteOf(stage, process)),
   sleep: (stage, { process }) => putToSleep(stage.agenda, siteOf(stage, process)),
+  block(stage, { process }) {
+    const site = siteOf(stage, process)
+    return site.runs ? site.block?.() : undefined
+  },
+  'thread-end'(stage, { process }) {
+    siteOf(stage, process).endThread?.()
+    return undefined
+  },
   kill: (stage, { process }) => killSite(siteOf(stage, process)),
   'clock-step'(stage, { process, byMs }) {
     siteOf(stage, process).clock.stepWall(byMs)

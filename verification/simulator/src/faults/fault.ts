@@ -36,6 +36,10 @@ export type Fault =
   | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess & OfNode)
   /** The process is stopped. */
   | ({ readonly kind: 'stop' } & During & OfProcess)
+  /** The event loop of the process is blocked; its other threads run. */
+  | ({ readonly kind: 'block' } & During & OfProcess)
+  /** The thread of the process that renews ends, as without memory. */
+  | ({ readonly kind: 'thread-end' } & During & OfProcess)
   /** The machine of the process sleeps, and its monotonic clock with it. */
   | ({ readonly kind: 'sleep' } & During & OfProcess)
   /** The process is killed; after a while another one does the rest of its work. */

@@ -65,6 +65,15 @@ export function drawServiceFaults(dice: Dice, shape: FaultShape): Fault[] {
   ]
 }
 
+/** What only clients with a thread that renews have: their event loops are blocked. */
+export function drawBlocks(dice: Dice, shape: FaultShape): Fault[] {
+  const drawn = (kind: FaultKind): Fault => drawFault(dice, shape, kind, false)
+  return [
+    ...Array.from({ length: dice.whole(2, 8) }, () => drawn('block')),
+    ...Array.from({ length: dice.chance(0.15) ? dice.whole(1, 2) : 0 }, () => drawn('thread-end')),
+  ]
+}
+
 /** What a service with connections and servers that fall behind has, beside all the others. */
 export function drawQueueFaults(dice: Dice, shape: FaultShape): Fault[] {
   const resets = dice.chance(0.5) ? dice.whole(1, 6) : 0
@@ -210,6 +219,8 @@ const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
     holds: dice.chance(0.4),
   }),
   stop: ({ atMs, process, forMs }) => ({ kind: 'stop', atMs, forMs: forMs(3000), process }),
+  block: ({ atMs, process, forMs }) => ({ kind: 'block', atMs, forMs: forMs(5000), process }),
+  'thread-end': ({ atMs, process }) => ({ kind: 'thread-end', atMs, forMs: 0, process }),
   kill: ({ atMs, process, forMs }) => ({ kind: 'kill', atMs, forMs: forMs(3000), process }),
   sleep: ({ atMs, process, forMs }) => ({
     kind: 'sleep',

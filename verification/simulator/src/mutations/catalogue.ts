@@ -4,6 +4,7 @@
  */
 import type { Mutation } from './mutation.js'
 import { ADOPTION_MUTATIONS } from './adoption.js'
+import { HELPER_MUTATIONS } from './helper.js'
 import { IN_DOUBT_MUTATIONS } from './in-doubt.js'
 import { ORDER_MUTATIONS } from './order.js'
 import { REDIS_MUTATIONS } from './redis.js'
@@ -23,4 +24,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REDLOCK_MUTATIONS,
   ...IN_DOUBT_MUTATIONS,
   ...RECIPE_MUTATIONS,
+  ...HELPER_MUTATIONS,
 ]

@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Recipe, Runtime } from '../runtime.js'
+import type { Helper, Recipe, Runtime } from '../runtime.js'
 import type { Mutation } from './mutation.js'
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
@@ -26,7 +26,18 @@ export async function mutated(mutation: Pick<Mutation, 'name' | 'edits'>): Promi
   const { redlockStore } = await load<Runtime>(join(copy, 'stores/redlock/index.js'))
   const rule = await load<Runtime['rule']>(join(copy, 'store/grant-rule.js'))
   const recipe = await loadRecipe(copy)
-  return { createLocks, onLockEvent, memoryStore, redisStore, redlockStore, recipe, rule }
+  const helper = await loadHelper(copy)
+  return { createLocks, onLockEvent, memoryStore, redisStore, redlockStore, recipe, helper, rule }
+}
+
+async function loadHelper(copy: string): Promise<Helper> {
+  const { Client } = await load<Helper>(join(copy, 'lease/client.js'))
+  const { locksOf } = await load<Helper>(join(copy, 'locks/create.js'))
+  const sides = join(copy, 'lease/renew/helper')
+  const { LateRenewals } = await load<Helper>(join(sides, 'late-renewals.js'))
+  const { RenewalHelper } = await load<Helper>(join(sides, 'renewal-helper.js'))
+  const { SharedBoard } = await load<Helper>(join(sides, 'shared-leases.js'))
+  return { Client, locksOf, LateRenewals, RenewalHelper, SharedBoard }
 }
 
 async function loadRecipe(copy: string): Promise<Recipe> {

@@ -47,7 +47,8 @@ export function noting(store: Store, claimants: Claimants): Store {
   const adopt = store.adopt?.bind(store)
   if (!adopt) return store
   store.adopt = async (adoption) => {
-    const { to, detached } = adoption
+    const { from, to, detached } = adoption
+    if (detached) claimants.passedOn.add(from.id)
     if (!detached) claimants.adopts(to.lock, to.id)
     const result = await adopt(adoption)
     if (detached && result.outcome === 'granted') claimants.exported.add(to.id)

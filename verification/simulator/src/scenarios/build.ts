@@ -28,6 +28,8 @@ export interface Setting {
   readonly faults?: readonly Fault[]
   /** Over which store model; `memory` where none is named. */
   readonly store?: StoreName
+  /** See `Case`; none where none is named. */
+  readonly blockedAtMostMs?: number
   /**
    * Where messages have to overtake one another: how many connections, and which seed makes them do
    * so.
@@ -44,7 +46,7 @@ const IN_ORDER = { lanes: 1, seed: 1 }
  */
 export function quietCase(setting: Setting): Case {
   const { processes, durationMs, ttlMs, requestTimeoutMs = 300, actors, faults = [] } = setting
-  const { reorder = IN_ORDER, store = 'memory' } = setting
+  const { reorder = IN_ORDER, store = 'memory', blockedAtMostMs } = setting
   const right = { startMs: 0, wallOffMs: 0, rate: 1 }
   return {
     seed: reorder.seed,
@@ -56,6 +58,7 @@ export function quietCase(setting: Setting): Case {
     lanes: reorder.lanes,
     requestTimeoutMs,
     awaitRelease: true,
+    blockedAtMostMs,
     actors,
     faults,
   }

@@ -5,6 +5,7 @@
 import { examine, type Examined } from '../explore.js'
 import type { Runtime } from '../runtime.js'
 import { ADOPTION_SCENARIOS } from './adoption.js'
+import { HELPER_SCENARIOS } from './helper.js'
 import { longWaits, NO_LOSS, once, quietCase, stealFromHolder, type Scenario } from './build.js'
 import { RECIPE_SCENARIOS } from './recipe.js'
 import { REDLOCK_SCENARIOS } from './redlock.js'
@@ -183,6 +184,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...ADOPTION_SCENARIOS,
   ...REDLOCK_SCENARIOS,
   ...RECIPE_SCENARIOS,
+  ...HELPER_SCENARIOS,
 ]
 
 /** Runs a scenario: its own expectation counts beside all that every run is judged by. */

@@ -20,6 +20,7 @@ export const STORE_NAMES = [
   'wall',
   'poll',
   'redis',
+  'redis-worker',
   'redlock',
   'etcd-queue',
   'zookeeper-queue',
@@ -32,6 +33,8 @@ export const STORE_NOTES: Readonly<Record<StoreName, string>> = {
   wall: 'the same by the wall clock of the server, as Redis and SQL have it: a step of it ends leases early or late',
   poll: 'the same without wake-ups: waiters learn of a grant only by attempting again',
   redis: 'the client side of the Redis store as it is, over a modelled client library and server',
+  'redis-worker':
+    'the model redis, with clients whose leases a second thread renews while the event loop is blocked',
   redlock:
     'the Redlock store as it is, over three such servers with clocks of their own, each on a way of its own',
   'etcd-queue':
@@ -46,6 +49,7 @@ export const NODES: Readonly<Record<StoreName, number>> = {
   wall: 1,
   poll: 1,
   redis: 1,
+  'redis-worker': 1,
   redlock: 3,
   'etcd-queue': 1,
   'zookeeper-queue': 1,
@@ -57,6 +61,7 @@ export const ADOPTS: Readonly<Record<StoreName, boolean>> = {
   wall: false,
   poll: false,
   redis: true,
+  'redis-worker': true,
   redlock: true,
   'etcd-queue': true,
   'zookeeper-queue': false,
@@ -68,7 +73,12 @@ export function isStoreName(name: string): name is StoreName {
 
 /** Which stores end leases by the wall clock of the server. */
 export function endsByWallClock(name: StoreName): boolean {
-  return name === 'wall' || name === 'redis' || name === 'redlock'
+  return name === 'wall' || isRedis(name) || name === 'redlock'
+}
+
+/** Which models are the Redis store over one modelled server. */
+export function isRedis(name: StoreName): name is 'redis' | 'redis-worker' {
+  return name === 'redis' || name === 'redis-worker'
 }
 
 /** Which models keep entries in a queue that are bound to sessions. */
@@ -89,7 +99,7 @@ export function makeService(
     return new RedlockService(nodes, runtime)
   }
   const [clock] = clocks as [MachineClock]
-  if (name === 'redis') return redis(clock)
+  if (isRedis(name)) return redis(clock)
   const truth = new Truth(agenda, clock)
   if (keepsEntries(name))
     return new CoordinationModel(name, agenda, clock, { seed, truth, recipe: runtime.recipe })

@@ -22,6 +22,10 @@ export class Claimants {
   readonly exported = new Set<string>()
   /** Claims that a client has begun to withdraw. */
   readonly withdrawn = new Set<string>()
+  /** Claims that their clients have begun to export. */
+  readonly passedOn = new Set<string>()
+  /** Claims whose leases were announced as lost. */
+  readonly lost = new Set<string>()
   #asking: Asker | undefined
 
   /** Runs `ask` so that a claim which it makes in this very tick is known to be of this asker. */

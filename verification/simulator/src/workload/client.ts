@@ -30,7 +30,7 @@ import type { FencedCounters } from './fenced-counter.js'
 import type { Exported, HandOvers } from './hand-overs.js'
 
 export interface ClientOptions {
-  readonly runtime: Runtime
+  readonly createLocks: Runtime['createLocks']
   readonly agenda: Agenda
   readonly process: Process
   readonly store: Store
@@ -70,8 +70,8 @@ export class Client implements Environment {
 
   constructor(options: ClientOptions) {
     this.#options = options
-    const { runtime, store, ttlMs, awaitRelease, process, dice } = options
-    this.locks = runtime.createLocks(store, {
+    const { createLocks, store, ttlMs, awaitRelease, process, dice } = options
+    this.locks = createLocks(store, {
       ttlMs,
       awaitRelease,
       clock: process,

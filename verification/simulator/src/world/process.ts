@@ -32,6 +32,8 @@ export class Process implements Clock {
   readonly #dice: Dice
   #state: 'runs' | 'stopped' | 'killed' = 'runs'
   #runsSinceMs: number
+  #stoodSinceMs = 0
+  #stoodMs = 0
   #late: LocalTimer[] = []
   #inbox: (() => void)[] = []
 
@@ -55,6 +57,13 @@ export class Process implements Clock {
   /** For how long it has been running without a stop. */
   get awakeMs(): number {
     return this.runs ? this.#agenda.nowMs - this.#runsSinceMs : 0
+  }
+
+  /** For how long it has been stopped by its own clock, now or the last time. */
+  get stoodMs(): number {
+    return this.#state === 'stopped'
+      ? this.machine.monotonicMs() - this.#stoodSinceMs
+      : this.#stoodMs
   }
 
   monotonicMs(): number {
@@ -95,11 +104,14 @@ export class Process implements Clock {
   }
 
   stop(): void {
-    if (this.#state === 'runs') this.#state = 'stopped'
+    if (this.#state !== 'runs') return
+    this.#state = 'stopped'
+    this.#stoodSinceMs = this.machine.monotonicMs()
   }
 
   resume(): void {
     if (this.#state !== 'stopped') return
+    this.#stoodMs = this.stoodMs
     this.#state = 'runs'
     this.#runsSinceMs = this.#agenda.nowMs
     const late = this.#late.sort((a, b) => a.dueMs - b.dueMs)

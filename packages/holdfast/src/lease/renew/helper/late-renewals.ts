@@ -51,19 +51,26 @@ export class LateRenewals {
   }
 
   /** Renews a lease from now on when that is needed, or takes over changes of its renewal. */
-  share({ page, index, memory, renewal, worthMs }: SharedLease): void {
+  share(lease: SharedLease): void {
+    const { page, memory, renewal, worthMs } = lease
     if (memory) this.#pages[page] = memory
     const known = this.#entries.get(renewal.id)
-    if (known && !known.isOver && known.slot.state !== 'ended') {
-      Object.assign(known, { renewal, worthMs })
-    } else {
-      if (known) this.#forget(known)
-      const slot = new LeaseSlot(this.#pages[page] as SharedArrayBuffer, index)
-      const entry = { slot, renewal, worthMs, notBeforeMs: -Infinity, isOver: false }
-      this.#entries.set(renewal.id, entry)
-    }
+    if (lease.isNew) this.#begin(lease, known)
+    // Without an entry the lease has ended, and its slot may serve another one.
+    else if (known) Object.assign(known, { renewal, worthMs })
+    if (this.#entries.size === 0) return
     this.#shortestMs = Math.min(this.#shortestMs, worthMs)
     this.#lookWithin(pauseFor(this.#shortestMs))
+  }
+
+  /** Only the entry of a lease frees its slot, so the slot serves no other lease before. */
+  #begin({ page, index, renewal, worthMs }: SharedLease, known: Entry | undefined): void {
+    if (known) this.#forget(known)
+    const slot = new LeaseSlot(this.#pages[page] as SharedArrayBuffer, index)
+    const entry = { slot, renewal, worthMs, notBeforeMs: -Infinity, isOver: false }
+    this.#entries.set(renewal.id, entry)
+    // The ending may have been counted before.
+    if (slot.state === 'ended') this.#drop(entry)
   }
 
   #lookWithin(pauseMs: number): void {
@@ -93,12 +100,15 @@ export class LateRenewals {
     if (endings === this.#endings) return
     this.#endings = endings
     this.#shortestMs = Infinity
-    for (const [id, entry] of this.#entries) {
-      if (entry.slot.state === 'ended') {
-        this.#forget(entry)
-        this.#entries.delete(id)
-      } else this.#shortestMs = Math.min(this.#shortestMs, entry.worthMs)
+    for (const entry of this.#entries.values()) {
+      if (entry.slot.state === 'ended') this.#drop(entry)
+      else this.#shortestMs = Math.min(this.#shortestMs, entry.worthMs)
     }
+  }
+
+  #drop(entry: Entry): void {
+    this.#forget(entry)
+    this.#entries.delete(entry.renewal.id)
   }
 
   #forget(entry: Entry): void {

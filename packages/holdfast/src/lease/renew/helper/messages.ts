@@ -16,6 +16,8 @@ export interface SharedLease {
   readonly index: number
   /** The memory, with the first lease in it. */
   readonly memory?: SharedArrayBuffer
+  /** Whether it begins in its place. Another message changes its renewal, and may come too late. */
+  readonly isNew: boolean
   readonly renewal: Renewal
   /** What an acknowledged renewal is worth, in milliseconds. */
   readonly worthMs: number

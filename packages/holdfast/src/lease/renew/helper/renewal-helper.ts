@@ -103,7 +103,7 @@ export class RenewalHelper {
     known.place.slot.raiseDeadline(grant.deadlineMs + this.#aheadMs)
     if (known.renewal === grant.claim && known.worthMs === worthMs) return
     Object.assign(known, { renewal: grant.claim, worthMs })
-    this.#post(grant, known)
+    this.#post(grant, known, false)
   }
 
   #begin(grant: Grant, worthMs: number): void {
@@ -113,7 +113,7 @@ export class RenewalHelper {
     const shared = { place, renewal: grant.claim, worthMs, sentMs: 0, isCut: false }
     if (this.#shared.size === 0) this.#board.beatMs = this.#nowMs()
     this.#shared.set(grant, shared)
-    this.#post(grant, shared)
+    this.#post(grant, shared, true)
     if (worthMs < this.#shortestMs) {
       this.#shortestMs = worthMs
       this.#timer?.cancel()
@@ -122,10 +122,10 @@ export class RenewalHelper {
     if (!this.#timer) this.#beatLater()
   }
 
-  #post(grant: Grant, { place, worthMs }: Shared): void {
+  #post(grant: Grant, { place, worthMs }: Shared, isNew: boolean): void {
     const { id, lock, ttlMs, owner } = grant.renewal()
     const { page, index } = place
-    const lease = { page, index, renewal: { id, lock, ttlMs, owner }, worthMs }
+    const lease = { page, index, isNew, renewal: { id, lock, ttlMs, owner }, worthMs }
     const memory = this.#pages[page]
     this.#thread.share(memory && !this.#known.has(page) ? { ...lease, memory } : lease)
     this.#known.add(page)
