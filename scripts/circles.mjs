@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 const COMMENT = /\/\*[^]*?\*\/|^\s*\/\/.*$/gm
 const TARGET = /\b(?:from|import|require)\s*\(?\s*(['"])(\.[^'"]*)\1/g
 
-const listed = execFileSync('git', ['ls-files', '--', '*.ts', '*.mts', '*.mjs'], {
+const listed = execFileSync('git', ['ls-files', '--', '*.ts', '*.tsx', '*.mts', '*.mjs'], {
   encoding: 'utf8',
 })
 const files = new Set(listed.split('\n').filter((file) => file !== '' && existsSync(file)))
@@ -25,7 +25,10 @@ function importsOf(/** @type {string} */ file) {
   const text = readFileSync(file, 'utf8').replace(COMMENT, '')
   return [...text.matchAll(TARGET)]
     .map(([, , target = '']) => join(dirname(file), target))
-    .map((path) => [path, path.replace(/js$/, 'ts')].find((name) => files.has(name)) ?? path)
+    .map((path) => {
+      const names = [path, path.replace(/js$/, 'ts'), path.replace(/js$/, 'tsx')]
+      return names.find((name) => files.has(name)) ?? path
+    })
     .filter((path) => files.has(path))
 }
 

@@ -7,7 +7,7 @@
  */
 import { parsers } from 'prettier/plugins/babel'
 
-const SCRIPT = /\.(ts|mts|cts|mjs|cjs|js)$/
+const SCRIPT = /\.(ts|tsx|mts|cts|mjs|cjs|js)$/
 const STRINGS_AND_COMMENTS = {
   lua: /"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'|(?:--)?\[(=*)\[[^]*?\]\1\]|--[^\n]*/g,
   sql: /'(?:''|[^'])*'|"[^"]*"|`[^`]*`|\/\*[^]*?\*\/|--[^\n]*/g,
@@ -34,7 +34,7 @@ export function countWords(sentence) {
 /** Returns the comments of a file in order: where each starts, and its text with its marks. */
 function commentsOf(file, text) {
   if (SCRIPT.test(file)) {
-    const parser = /\.(ts|mts|cts)$/.test(file) ? 'babel-ts' : 'babel'
+    const parser = /\.(ts|tsx|mts|cts)$/.test(file) ? 'babel-ts' : 'babel'
     const { comments } = parsers[parser].parse(text, { filepath: file })
     return comments.map((comment) => ({
       start: comment.start ?? comment.range[0],

@@ -12,7 +12,7 @@ import { commentSentences, countWords } from './comment-sentences.mjs'
 
 const WIDTH = 100
 const MOST_WORDS = 25
-const CHECKED = /\.(ts|mts|cts|mjs|js|lua|sql|pml|sh|md)$/
+const CHECKED = /\.(ts|tsx|mts|cts|mjs|js|lua|sql|pml|sh|md)$/
 const UNCHECKED =
   /(^|\/)(dist|results|node_modules)\/|\.generated\.|^scripts\/words\.|^LICENSE|^docs\/internals\/words\.md$/
 

@@ -1,0 +1,55 @@
+/** One deadlock: the ring, and beside it each process with what it holds and what it waits for. */
+import type { CycleMember, Trouble } from '../../../holdfast/src/console/view.js'
+import { useAge, useDuration } from '../format/duration.js'
+import { useTexts } from '../text/language.js'
+import { Ring } from './ring.js'
+import { LockLink, Process, type Shown } from './small.js'
+
+interface DeadlockProps extends Shown {
+  readonly deadlock: Extract<Trouble, { kind: 'deadlock' }>
+}
+
+export function Deadlock({ deadlock, ...shown }: DeadlockProps) {
+  const texts = useTexts().deadlock
+  const age = useAge()
+  const { cycle, isResolved, seenMs } = deadlock
+  return (
+    <article class={`card deadlock ${isResolved ? 'resolved' : 'danger'}`}>
+      <h3>
+        {isResolved ? texts.resolved : texts.title(cycle.length)}
+        {isResolved && <span class="note">{texts.seen(age(seenMs))}</span>}
+      </h3>
+      <p class="advice">{isResolved ? texts.resolvedAdvice : texts.advice}</p>
+      <div class={`cycle ${cycle.length > 4 ? 'many' : ''}`}>
+        <Ring cycle={cycle} />
+        <ol>
+          {cycle.map((member, index) => (
+            <Member
+              key={index}
+              member={member}
+              next={cycle[(index + 1) % cycle.length] ?? member}
+              {...shown}
+            />
+          ))}
+        </ol>
+      </div>
+    </article>
+  )
+}
+
+function Member({ member, next, ...shown }: Shown & { member: CycleMember; next: CycleMember }) {
+  const texts = useTexts().deadlock
+  const duration = useDuration()
+  return (
+    <li>
+      <Process owner={member.owner} />
+      <span class="says">
+        {texts.holds} <LockLink lock={member.lock} {...shown} />{' '}
+        <span class="dim">{texts.for(duration(member.heldMs))}</span>
+      </span>
+      <span class="says">
+        {texts.waitsFor} <LockLink lock={next.lock} {...shown} />
+      </span>
+    </li>
+  )
+}

@@ -1,0 +1,160 @@
+/** The claims of one lock: its holders, and its queue in order. */
+import type {
+  HolderView,
+  LockView,
+  OwnerView,
+  WaiterView,
+} from '../../../holdfast/src/console/view.js'
+import { useDuration } from '../format/duration.js'
+import { Foreign } from '../format/name.js'
+import { useCount, useTexts } from '../text/language.js'
+import { Chip, LockLink, Process, Section, Ttl, type Shown } from './small.js'
+
+/** The claim that an operator wants to end, as it was looked at. */
+export interface Target {
+  readonly lock: string
+  readonly claimId: string
+  readonly owner: OwnerView
+  readonly isWaiter: boolean
+  /** How long it has held or waited. */
+  readonly forMs: number
+  readonly remainingMs: number
+}
+
+interface ClaimsProps extends Shown {
+  readonly lock: LockView
+  /** Absent for a user that may only look. */
+  readonly steal: ((target: Target) => void) | undefined
+}
+
+export function Holders({ lock, steal }: ClaimsProps) {
+  const texts = useTexts().lock
+  const { holders } = lock
+  return (
+    <Section name="holders" heading={texts.holders} note={holders.length > 1 && holders.length}>
+      {holders.length === 0 && <p class="empty">{texts.free}</p>}
+      <ul class="claims">
+        {holders.map((holder) => (
+          <Holder key={holder.claimId} lock={lock.lock} holder={holder} steal={steal} />
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+interface HolderProps {
+  readonly lock: string
+  readonly holder: HolderView
+  readonly steal: ClaimsProps['steal']
+}
+
+function Holder({ lock, holder, steal }: HolderProps) {
+  const texts = useTexts()
+  const duration = useDuration()
+  const { claimId, owner, heldMs, remainingMs, token, isStolen, stealReason, isLate } = holder
+  const target = { lock, claimId, owner, isWaiter: false, forMs: heldMs, remainingMs }
+  return (
+    <li class={isLate || isStolen ? 'warning' : ''}>
+      <div class="claim-head">
+        <Process owner={owner} />
+        {owner.isElection === true && <Chip tone="info">{texts.process.leader}</Chip>}
+        {isLate && <Chip tone="danger">{texts.lock.late}</Chip>}
+        {isStolen && <Chip tone="warning">{texts.lock.stolen}</Chip>}
+        {steal !== undefined && (
+          <button type="button" class="danger" onClick={() => steal(target)}>
+            {texts.lock.steal}
+          </button>
+        )}
+      </div>
+      <div class="claim-facts">
+        <span>{texts.lock.held(duration(heldMs))}</span>
+        <Ttl holder={holder} />
+      </div>
+      <p class="claim-notes">
+        <Terms of={holder} />
+        {token !== undefined && <span>{texts.lock.token(token)}</span>}
+        <ClaimId id={claimId} />
+      </p>
+      {stealReason !== undefined && (
+        <p class="claim-notes">
+          {texts.lock.stolen}: <Foreign text={stealReason} />
+        </p>
+      )}
+    </li>
+  )
+}
+
+export function Queue({ lock, steal, ...shown }: ClaimsProps) {
+  const texts = useTexts()
+  const count = useCount()
+  const { waiters, waiterCount, localWaiters = 0 } = lock
+  return (
+    <Section name="queue" heading={texts.lock.queue} note={waiterCount > 0 && count(waiterCount)}>
+      {waiterCount === 0 && <p class="empty">{texts.lock.noQueue}</p>}
+      <ol class="claims">
+        {waiters.map((waiter) => (
+          <Waiter key={waiter.claimId} lock={lock.lock} waiter={waiter} steal={steal} {...shown} />
+        ))}
+      </ol>
+      {waiterCount > waiters.length && (
+        <p class="note">{texts.more(count(waiterCount - waiters.length))}</p>
+      )}
+      {localWaiters > 0 && <p class="note">{texts.lock.localWaiters(count(localWaiters))}</p>}
+    </Section>
+  )
+}
+
+interface WaiterProps extends Shown {
+  readonly lock: string
+  readonly waiter: WaiterView
+  readonly steal: ClaimsProps['steal']
+}
+
+function Waiter({ lock, waiter, steal, ...shown }: WaiterProps) {
+  const texts = useTexts().lock
+  const duration = useDuration()
+  const { claimId, owner, waitedMs, holds = [] } = waiter
+  const target = { lock, claimId, owner, isWaiter: true, forMs: waitedMs, remainingMs: 0 }
+  return (
+    <li title={texts.claim(claimId)}>
+      <div class="claim-head">
+        <Process owner={owner} />
+        <Terms of={waiter} />
+        <span class="figure">{duration(waitedMs)}</span>
+        {steal !== undefined && (
+          <button type="button" class="quiet" onClick={() => steal(target)}>
+            {texts.endWait}
+          </button>
+        )}
+      </div>
+      {holds.length > 0 && (
+        <p class="claim-notes">
+          <span>{texts.meanwhileHolds}</span>
+          {holds.map((held) => (
+            <LockLink key={held} lock={held} {...shown} />
+          ))}
+        </p>
+      )}
+    </li>
+  )
+}
+
+function Terms({ of: { mode, weight } }: { of: Pick<HolderView, 'mode' | 'weight'> }) {
+  const texts = useTexts()
+  const count = useCount()
+  return (
+    <>
+      {mode !== undefined && <span>{texts.modes[mode]}</span>}
+      {weight !== undefined && weight !== 1 && <span>{texts.lock.weight(count(weight))}</span>}
+    </>
+  )
+}
+
+function ClaimId({ id }: { id: string }) {
+  const texts = useTexts().lock
+  return (
+    <span class="claim-id" title={texts.claim(id)}>
+      {texts.claim(id)}
+    </span>
+  )
+}

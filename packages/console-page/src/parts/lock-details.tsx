@@ -1,0 +1,79 @@
+/** Below the claims of one lock: the chain of holders in the way, commands, and what happened. */
+import type { CycleMember, HistoryEntry, LockView } from '../../../holdfast/src/console/view.js'
+import { useAge, useDuration } from '../format/duration.js'
+import { Foreign } from '../format/name.js'
+import { useTexts } from '../text/language.js'
+import { CopyButton, LockLink, Process, Section, type Shown } from './small.js'
+import { Time } from './time.js'
+
+export function Chain({ chain, ...shown }: Shown & { chain: readonly CycleMember[] }) {
+  const texts = useTexts()
+  const duration = useDuration()
+  return (
+    <Section name="chain" heading={texts.lock.chain}>
+      <p class="note">{texts.lock.chainNote}</p>
+      <ol class="chain">
+        {chain.map(({ owner, lock, heldMs }, index) => (
+          <li key={index}>
+            <Process owner={owner} />
+            <span class="says">
+              {texts.deadlock.holds} <LockLink lock={lock} {...shown} />{' '}
+              <span class="dim">{texts.deadlock.for(duration(heldMs))}</span>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  )
+}
+
+export function Commands({ lock }: { lock: LockView }) {
+  const texts = useTexts()
+  return (
+    <Section name="commands" heading={texts.lock.commands}>
+      <ul class="commands">
+        {lock.commands.map(({ about, command }) => (
+          <li key={about}>
+            <span class="dim">{texts.commands[about]}</span>
+            <code>
+              <Foreign text={command} />
+            </code>
+            <CopyButton text={command} about={texts.commands[about]} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+export function History({ lock }: { lock: LockView }) {
+  const texts = useTexts().lock
+  const age = useAge()
+  const { history, historySinceMs } = lock
+  return (
+    <Section name="history" heading={texts.history}>
+      {history.length === 0 && <p class="empty">{texts.noHistory}</p>}
+      <ol class="history">
+        {history.map((entry, index) => (
+          <Entry key={index} entry={entry} />
+        ))}
+      </ol>
+      <p class="note">{texts.historyNote(age(historySinceMs))}</p>
+    </Section>
+  )
+}
+
+function Entry({ entry: { atMs, what, owner, token, text } }: { entry: HistoryEntry }) {
+  const texts = useTexts()
+  return (
+    <li class={what}>
+      <Time atMs={atMs} />
+      <span class="what">{texts.history[what]}</span>
+      <span class="rest">
+        {owner !== undefined && <Process owner={owner} />}
+        {token !== undefined && <span class="dim">{texts.lock.token(token)}</span>}
+        {text !== undefined && <Foreign text={text} />}
+      </span>
+    </li>
+  )
+}
