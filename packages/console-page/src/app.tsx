@@ -45,15 +45,15 @@ export function App({ looker, api }: AppProps) {
       {view === undefined ? (
         <WholePageState look={look} hasToken={api.token !== undefined} again={() => looker.ask()} />
       ) : (
-        <div class={`body ${query.lock === undefined ? '' : 'with-panel'}`}>
-          <main class={isOld(look.state, view) ? 'aged' : ''}>
+        <main class={query.lock === undefined ? '' : 'with-panel'}>
+          <div class={`all ${isOld(look.state, view) ? 'aged' : ''}`}>
             {look.state === 'lost' && <Lost look={look} />}
             <Everything view={view} looker={looker} {...shown} />
-          </main>
+          </div>
           {query.lock !== undefined && (
             <LockPanel look={look} view={view} api={api} close={close} {...shown} />
           )}
-        </div>
+        </main>
       )}
     </TextContext.Provider>
   )
@@ -94,14 +94,24 @@ function Footer({ view }: { view: ConsoleView }) {
   )
 }
 
-/** The title of a tab in the background shows how many problems there are. */
+/** A tab in the background shows in its title and icon that something is wrong. */
 function useTitle(view: ConsoleView | undefined): void {
   const count = (view?.trouble.length ?? 0) + (view?.moreTrouble ?? 0)
   const title =
     view === undefined ? 'Holdfast' : [view.title, view.environment].filter(Boolean).join(' · ')
   useEffect(() => {
     document.title = count > 0 ? `(${count}) ${title}` : title
+    document.querySelector('link[rel=icon]')?.setAttribute('href', iconFor(count > 0))
   }, [count, title])
+}
+
+/** Returns a padlock, red when something is wrong. */
+function iconFor(isWrong: boolean): string {
+  const color = isWrong ? '#d33a34' : '#4b7fd6'
+  const body = `<rect x="3" y="9" width="14" height="9" rx="2" fill="${color}"/>`
+  const bow = `<path d="M6 9V6a4 4 0 0 1 8 0v3" fill="none" stroke="${color}" stroke-width="2"/>`
+  const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20">${body}${bow}</svg>`
+  return `data:image/svg+xml,${encodeURIComponent(icon)}`
 }
 
 function isOld(state: string, view: ConsoleView): boolean {

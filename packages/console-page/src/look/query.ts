@@ -32,5 +32,6 @@ export function writeQuery({ store, lock, search, sort }: Query): string {
   if (lock !== undefined) params.set('lock', lock)
   if (search !== '') params.set('search', search)
   if (sort !== 'wait') params.set('sort', sort)
-  return `?${params.toString()}`
+  // Names stay readable in the address bar.
+  return `?${params.toString().replaceAll('%3A', ':').replaceAll('%2F', '/')}`
 }

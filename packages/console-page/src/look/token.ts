@@ -5,7 +5,7 @@
 const KEY = 'holdfast-console-token:'
 
 export function takeToken(): string | undefined {
-  const text = decodeURIComponent(location.hash.slice(1)).replace(/^token=/, '')
+  const text = location.hash.slice(1).replace(/^token=/, '')
   const key = KEY + location.pathname
   if (text === '') return keptUnder(key)
   history.replaceState(history.state, '', location.pathname + location.search)

@@ -45,7 +45,7 @@ function Member({ member, next, ...shown }: Shown & { member: CycleMember; next:
       <Process owner={member.owner} />
       <span class="says">
         {texts.holds} <LockLink lock={member.lock} {...shown} />{' '}
-        <span class="dim">{texts.for(duration(member.heldMs))}</span>
+        {member.lock !== '' && <span class="dim">{texts.for(duration(member.heldMs))}</span>}
       </span>
       <span class="says">
         {texts.waitsFor} <LockLink lock={next.lock} {...shown} />

@@ -1,14 +1,24 @@
 /** Below the claims of one lock: the chain of holders in the way, commands, and what happened. */
-import type { CycleMember, HistoryEntry, LockView } from '../../../holdfast/src/console/view.js'
+import type { HistoryEntry, LockView, Trouble } from '../../../holdfast/src/console/view.js'
 import { useAge, useDuration } from '../format/duration.js'
 import { Foreign } from '../format/name.js'
 import { useTexts } from '../text/language.js'
 import { CopyButton, LockLink, Process, Section, type Shown } from './small.js'
 import { Time } from './time.js'
 
-export function Chain({ chain, ...shown }: Shown & { chain: readonly CycleMember[] }) {
+interface ChainProps extends Shown {
+  readonly chain: LockView['chain']
+  readonly trouble: readonly Trouble[]
+}
+
+export function Chain({ chain, trouble, ...shown }: ChainProps) {
   const texts = useTexts()
   const duration = useDuration()
+  const last = chain.at(-1)?.lock
+  const isCycle = trouble.some(
+    (one) =>
+      one.kind === 'deadlock' && !one.isResolved && one.cycle.some(({ lock }) => lock === last),
+  )
   return (
     <Section name="chain" heading={texts.lock.chain}>
       <p class="note">{texts.lock.chainNote}</p>
@@ -18,8 +28,11 @@ export function Chain({ chain, ...shown }: Shown & { chain: readonly CycleMember
             <Process owner={owner} />
             <span class="says">
               {texts.deadlock.holds} <LockLink lock={lock} {...shown} />{' '}
-              <span class="dim">{texts.deadlock.for(duration(heldMs))}</span>
+              {lock !== '' && <span class="dim">{texts.deadlock.for(duration(heldMs))}</span>}
             </span>
+            {index === chain.length - 1 && (
+              <strong class="says">{isCycle ? texts.lock.cycle : texts.lock.last}</strong>
+            )}
           </li>
         ))}
       </ol>

@@ -12,6 +12,9 @@ import { Holders, Queue, type Target } from './lock-claims.js'
 import { Chip, CopyButton, type Shown } from './small.js'
 import { StealDialog } from './steal-dialog.js'
 
+/** As in the style: the panel leaves no room for the table. */
+const NARROW = '(max-width: 1079px)'
+
 interface LockPanelProps extends Shown {
   readonly look: Look
   readonly view: ConsoleView
@@ -24,12 +27,15 @@ export function LockPanel({ look, view, api, close, query, navigate }: LockPanel
   const panel = useRef<HTMLElement>(null)
   const [target, setTarget] = useState<Target>()
   const name = query.lock ?? ''
-  // A narrow page shows the panel alone, from its top.
-  useEffect(() => panel.current?.scrollTo(0, 0), [name])
+  useEffect(() => {
+    panel.current?.scrollTo(0, 0)
+    // A narrow page shows the panel alone, so the focus cannot stay in the table.
+    if (matchMedia(NARROW).matches) panel.current?.querySelector<HTMLElement>('.close')?.focus()
+  }, [name])
   const isHere = look.asked?.lock === name
   const lock = isHere ? view.lock : undefined
   return (
-    <aside class="panel" ref={panel} aria-label={texts.heading}>
+    <section class="panel" ref={panel} aria-label={texts.heading}>
       <div class="panel-head">
         <h2>
           <LockName name={name} />
@@ -49,6 +55,7 @@ export function LockPanel({ look, view, api, close, query, navigate }: LockPanel
         <Whole
           lock={lock}
           look={look}
+          trouble={view.trouble}
           steal={view.may.includes('steal') ? setTarget : undefined}
           query={query}
           navigate={navigate}
@@ -63,7 +70,7 @@ export function LockPanel({ look, view, api, close, query, navigate }: LockPanel
           close={() => setTarget(undefined)}
         />
       )}
-    </aside>
+    </section>
   )
 }
 
@@ -80,16 +87,17 @@ function Missing() {
 interface WholeProps extends Shown {
   readonly lock: LockView
   readonly look: Look
+  readonly trouble: ConsoleView['trouble']
   readonly steal: ((target: Target) => void) | undefined
 }
 
-function Whole({ lock, look, steal, ...shown }: WholeProps) {
+function Whole({ lock, look, trouble, steal, ...shown }: WholeProps) {
   return (
     <>
       <Facts lock={lock} look={look} />
       <Holders lock={lock} steal={steal} {...shown} />
       <Queue lock={lock} steal={steal} {...shown} />
-      {lock.chain.length > 1 && <Chain chain={lock.chain} {...shown} />}
+      {lock.chain.length > 1 && <Chain chain={lock.chain} trouble={trouble} {...shown} />}
       <Commands lock={lock} />
       <History lock={lock} />
     </>

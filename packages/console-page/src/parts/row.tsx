@@ -52,7 +52,7 @@ export function RowOfLock({ row, index, refreshMs, query, navigate }: RowProps) 
       </td>
       <td role="cell" class="waiters number">
         {waiterCount > 0 && (
-          <span aria-label={texts.table.waiting(count(waiterCount))}>{count(waiterCount)}</span>
+          <span title={texts.table.waiting(count(waiterCount))}>{count(waiterCount)}</span>
         )}
       </td>
       <td role="cell" class="wait number">

@@ -86,6 +86,8 @@ export function CopyButton({ text, about }: { text: string; about: string }) {
   const texts = useTexts().copy
   const [state, setState] = useState<keyof typeof texts>('copy')
   const copy = (): void => {
+    // Browsers have a clipboard on https and on loopback alone.
+    if (!('clipboard' in navigator)) return setState('failed')
     navigator.clipboard.writeText(text).then(
       () => setState('copied'),
       () => setState('failed'),

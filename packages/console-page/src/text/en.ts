@@ -2,11 +2,8 @@
 export const en = {
   language: 'English',
   units: { ms: 'ms', s: 's', m: 'm', h: 'h', d: 'd', gap: ' ' },
-  list: ', ',
-  ago: (age: string) => `${age} ago`,
   more: (count: string) => `and ${count} more`,
   header: {
-    console: 'Console of locks',
     store: 'Store',
     user: (name: string) => `Signed in as ${name}`,
     readOnly: 'read-only',
@@ -97,7 +94,6 @@ export const en = {
   table: {
     heading: 'Locks',
     search: 'Search name, host, label, pid',
-    clear: 'Clear the search',
     count: (count: string) => `${count} locks`,
     found: (count: string, total: string) => `${count} of ${total}`,
     columns: {
@@ -139,13 +135,11 @@ export const en = {
     foreign: 'a process outside of your prefix',
     foreignLock: 'a lock outside of your prefix',
     leader: 'leader',
-    candidate: 'candidate',
     local: (count: string) => `and ${count} callers behind it in the same process`,
   },
   lock: {
     heading: 'One lock',
     close: 'Close',
-    back: 'Back to all locks',
     missing: 'No such lock',
     missingNote: 'No process holds it or waits for it, or it lies outside of what you may see.',
     free: 'No process holds this lock.',
@@ -165,8 +159,8 @@ export const en = {
     localWaiters: (count: string) => `${count} callers wait in these processes.`,
     chain: 'In the way',
     chainNote: 'The first one is in the way of all waiters. Each waits for the next.',
-    last: 'waits for nothing: look at this process',
-    cycle: 'waits for a holder above: a deadlock',
+    last: 'Look at this process first.',
+    cycle: 'Waits for a lock of this list: a deadlock.',
     commands: 'Commands',
     history: 'History',
     historyNote: (since: string) =>

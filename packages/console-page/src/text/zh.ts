@@ -4,11 +4,8 @@ import type { Texts } from './en.js'
 export const zh: Texts = {
   language: '中文',
   units: { ms: ' 毫秒', s: ' 秒', m: ' 分', h: ' 小时', d: ' 天', gap: ' ' },
-  list: '、',
-  ago: (age) => `${age}前`,
   more: (count) => `还有 ${count} 个`,
   header: {
-    console: '锁控制台',
     store: '存储',
     user: (name) => `当前用户：${name}`,
     readOnly: '只读',
@@ -88,7 +85,6 @@ export const zh: Texts = {
   table: {
     heading: '锁',
     search: '搜索名称、主机、标签、pid',
-    clear: '清除搜索',
     count: (count) => `${count} 把锁`,
     found: (count, total) => `${total} 中的 ${count}`,
     columns: {
@@ -125,13 +121,11 @@ export const zh: Texts = {
     foreign: '前缀之外的进程',
     foreignLock: '前缀之外的锁',
     leader: '领导者',
-    candidate: '候选者',
     local: (count) => `同一进程中还有 ${count} 个调用者排在后面`,
   },
   lock: {
     heading: '单个锁',
     close: '关闭',
-    back: '返回所有锁',
     missing: '没有这把锁',
     missingNote: '没有进程持有或等待它，或者它不在你可见的范围内。',
     free: '没有进程持有这把锁。',
@@ -151,8 +145,8 @@ export const zh: Texts = {
     localWaiters: (count) => `这些进程中共有 ${count} 个调用者在等待。`,
     chain: '谁挡在前面',
     chainNote: '第一个挡住所有等待者，每一个都在等待下一个。',
-    last: '不等待任何锁：请检查这个进程',
-    cycle: '等待上面的某个持有者：死锁',
+    last: '请先检查这个进程。',
+    cycle: '等待此列表中的某把锁：死锁。',
     commands: '命令',
     history: '历史',
     historyNote: (since) => `最近 ${since}内看到的。两次查看之间出现又消失的不在其中。`,
