@@ -19,6 +19,7 @@ export const CHINESE_PAGES: Readonly<Record<string, string>> = {
   queues: 'explain/queues',
   choosing: 'explain/choosing',
   stores: 'stores/README',
+  console: 'console',
   'failure-modes': 'failure-modes',
   faq: 'faq',
 }

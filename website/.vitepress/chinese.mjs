@@ -26,6 +26,7 @@ export const CHINESE = {
           { text: '幂等的支付回调', link: '/zh/payment-callback' },
           { text: '拒绝迟到的写入', link: '/zh/fence' },
           { text: '释放卡住的锁', link: '/zh/free-a-stuck-lock' },
+          { text: '控制台', link: '/zh/console' },
           { text: '时间参数怎么设', link: '/zh/choose-times' },
         ],
       },

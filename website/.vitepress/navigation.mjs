@@ -57,6 +57,7 @@ const OPERATE = {
   items: [
     { text: 'Overview', link: '/operate/' },
     { text: 'Before production', link: '/operate/checklist' },
+    { text: 'The console', link: '/console' },
     { text: 'Troubleshooting', link: '/operate/troubleshooting' },
     { text: 'Failure modes', link: '/failure-modes' },
     { text: 'Upgrades', link: '/operate/upgrades' },

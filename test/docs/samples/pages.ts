@@ -59,6 +59,14 @@ const request = () => fetch('http://127.0.0.1:' + server.address().port, { heade
 const statuses = await Promise.all([request(), request()])
 if (statuses.some(({ status }) => status !== 204)) throw new Error(statuses[0].status)`
 
+const SEE_THE_LOCKS = `
+await new Promise((resolve) => server.listen(0, resolve))
+const view = await fetch('http://127.0.0.1:' + server.address().port + '/locks/api/view', {
+  headers: { 'x-session': 'a-session' },
+})
+if ((await view.json()).user !== 'ada') throw new Error(view.status)
+await shutDown()`
+
 const GUIDE = [
   'events',
   'kinds-of-lock',
@@ -113,6 +121,7 @@ export const PAGES: readonly Page[] = [
     locks: 'postgres:',
     end: USE_OBJECT_STORE,
   },
+  { path: 'docs/console.md', untyped: true, end: SEE_THE_LOCKS },
   { path: 'docs/operate/checklist.md' },
   { path: 'docs/guide/testing.md', untyped: true, runsElsewhere: TESTS },
   { path: 'docs/operate/upgrades.md' },
@@ -145,7 +154,7 @@ function pageOf({ name, samples }: StoreDescriptor): Page[] {
 /** Chinese pages with the samples of an English one. */
 const CHINESE = [
   ...['first-lock', 'crash', 'oversell', 'nightly-job', 'cron'],
-  ...['payment-callback', 'fence', 'free-a-stuck-lock'],
+  ...['payment-callback', 'fence', 'free-a-stuck-lock', 'console'],
 ]
 
 /** Pages whose samples are those of another page, or come from a program. */
