@@ -32,11 +32,11 @@ export async function checkRuntimes(folder, tarballs, stores = STORES) {
   try {
     for (const [name, module, file, args] of RUNTIMES) {
       const binary = join(project, 'node_modules', module, file)
-      for (const program of ['require.cjs', 'import.mjs']) {
+      for (const program of ['require.cjs', 'import.mjs', 'console.mjs']) {
         await run(binary, [...args, program], { cwd: project })
       }
       await runCommand(project, binary, args)
-      report(`${name}: require, import, the command`)
+      report(`${name}: require, import, the console, the command`)
       for (const store of stores) {
         const printed = await run(binary, [...args, 'suite.mjs', store], { cwd: project, env })
         for (const line of printed.split('\n').filter((text) => text.startsWith('left out'))) {
