@@ -174,3 +174,27 @@ test('after close nothing asks, and each request gets 503', async () => {
   await viewer.clock.advance(60_000)
   expect(inspect).not.toHaveBeenCalled()
 })
+
+test('among many names of others, the first rows come after less than a second', async () => {
+  const viewer = makeViewer(
+    {},
+    {
+      wrap: (store) =>
+        Object.assign(Object.create(store) as Store, {
+          inspect: (names: readonly string[]) => store.inspect(names),
+          async list({ cursor = '0' }: Parameters<Store['list']>[0]) {
+            await viewer.clock.pause(5)
+            const page = Number(cursor)
+            return {
+              names: page === 60 ? ['a'] : [],
+              cursor: page < 99 ? `${page + 1}` : undefined,
+            }
+          },
+        }),
+    },
+  )
+  await viewer.client().mutex('a').acquire()
+  await viewer.view()
+  await viewer.clock.advance(900)
+  expect((await viewer.view()).table.rows).toMatchObject([{ lock: 'a' }])
+})

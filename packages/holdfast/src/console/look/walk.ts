@@ -11,6 +11,8 @@ export const PAGE = 200
 /** The part of the time that the walk may take. */
 const DUTY = 0.02
 const LONGEST_REST_MS = 10_000
+/** For how long the walk takes no rest, until it has met its first locks. */
+const FIRST_ROWS_MS = 500
 
 export class Walk {
   readonly #store: Store
@@ -23,6 +25,7 @@ export class Walk {
   #names: readonly string[] = []
   /** Whether the next page is not the first one of its walk. */
   #isBegun = false
+  #hurriesUntilMs: number | undefined
   /** Whether each lock was met: the first walk has ended. */
   isComplete = false
   /** Called once, when the first locks are known, or that there are none. */
@@ -39,8 +42,11 @@ export class Walk {
   /** Takes one step. Resolves to the time to rest before the next one. */
   async step(pauseMs: number): Promise<number> {
     const startMs = this.#clock.monotonicMs()
+    this.#hurriesUntilMs ??= startMs + FIRST_ROWS_MS
     const isOver = this.#names.length > 0 ? await this.#describe() : await this.#list(startMs)
-    const tookMs = this.#clock.monotonicMs() - startMs
+    const nowMs = this.#clock.monotonicMs()
+    if (this.onFirst && nowMs < this.#hurriesUntilMs) return 0
+    const tookMs = nowMs - startMs
     const restMs = Math.min(LONGEST_REST_MS, tookMs * (1 / DUTY - 1))
     return isOver ? Math.max(restMs, pauseMs) : restMs
   }
