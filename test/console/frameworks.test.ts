@@ -84,7 +84,9 @@ const MOUNTS: readonly [name: string, mount: Mount][] = [
   [
     'Nest',
     async (page) => {
-      class AppModule {}
+      class AppModule {
+        configure(): void {}
+      }
       Module({})(AppModule)
       const app = await NestFactory.create(AppModule, { logger: false })
       app.use('/locks', (req: IncomingMessage, res: never) => page.node(req, res))
