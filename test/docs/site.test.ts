@@ -7,6 +7,8 @@ import { onSite, REPOSITORY } from '../../website/.vitepress/links.mjs'
 import { listOf, twinOf } from '../../website/.vitepress/markdown-twins.mjs'
 import { CHINESE } from '../../website/.vitepress/chinese.mjs'
 import { ENGLISH } from '../../website/.vitepress/navigation.mjs'
+import { unbroken } from '../../website/.vitepress/numbers.mjs'
+import { measure } from '../../website/.vitepress/pictures.mjs'
 import { tokenize } from '../../website/.vitepress/tokenize.mjs'
 import { ROOT } from './samples/blocks.js'
 
@@ -79,14 +81,33 @@ test('a Markdown twin has links that lead to other twins, and to the repository'
   )
 })
 
-test('llms.txt lists every page of the site but the homes and those for contributors', () => {
-  const list = listOf('/base/')
-  const wanted = pages.filter((page) => !home.includes(page) && !page.startsWith('/internals/'))
-  expect(wanted.length).toBeGreaterThan(30)
-  const missing = wanted.filter(
-    (page) => !list.includes(`(/base${page}${page.endsWith('/') ? 'index' : ''}.md)`),
+test('llms.txt lists every page of the site once', () => {
+  const files = pages.map((page) => `${page.slice(1)}${page.endsWith('/') ? 'index' : ''}.md`)
+  files.push('reference/api/holdfast/redis.md')
+  const listed = Array.from(
+    listOf('/base/', files).matchAll(/\(\/base\/([^)]+)\)/g),
+    ([, file]) => file,
   )
-  expect(missing).toEqual([])
+  expect(files.length).toBeGreaterThan(30)
+  expect(listed.toSorted()).toEqual(files.toSorted())
+})
+
+test('a number and its unit stay on one line, and so do the thousands', () => {
+  expect(unbroken('10 000 leases in 5 ms, 4.8 k/s, 20 000 000')).toBe(
+    '10\u00a0000 leases in 5\u00a0ms, 4.8\u00a0k/s, 20\u00a0000\u00a0000',
+  )
+  expect(unbroken('等 5 秒，共 1 000 次')).toBe('等 5\u00a0秒，共 1\u00a0000\u00a0次')
+  expect(unbroken('in 2026 1000 times, Node 20 servers, 3 slots')).toBe(
+    'in 2026 1000 times, Node 20 servers, 3 slots',
+  )
+})
+
+test('a picture is never so narrow that its smallest text is unreadable', () => {
+  expect(measure('<svg viewBox="0 0 720 300" font-size="14"><text font-size="12">')).toEqual({
+    width: 720,
+    height: 300,
+    text: 12,
+  })
 })
 
 const pictures = execFileSync('git', ['ls-files', 'docs/*.svg', 'website/public/*.svg'], {

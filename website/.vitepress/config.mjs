@@ -2,11 +2,16 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import { homeOf } from './home.mjs'
-import { emptyHeaders, REPOSITORY, repositoryLinks, slugify } from './links.mjs'
+import { REPOSITORY, repositoryLinks, slugify } from './links.mjs'
 import { CHINESE, CHINESE_SEARCH } from './chinese.mjs'
 import { ENGLISH } from './navigation.mjs'
 import { writeTwins } from './markdown-twins.mjs'
+import { unbrokenNumbers } from './numbers.mjs'
+import { scrollingPictures } from './pictures.mjs'
+import { scrollingTables } from './tables.mjs'
 import { tokenize } from './tokenize.mjs'
+
+const PAGES = fileURLToPath(new URL('../../docs', import.meta.url))
 
 export default defineConfig({
   title: 'Holdfast',
@@ -20,7 +25,10 @@ export default defineConfig({
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify },
-    config: (markdown) => void markdown.use(repositoryLinks).use(emptyHeaders),
+    config: (markdown) => {
+      markdown.use(repositoryLinks).use(unbrokenNumbers).use(scrollingTables)
+      markdown.use(scrollingPictures, PAGES)
+    },
     languageAlias: { crontab: 'sh', jsonl: 'json' },
   },
   vite: { publicDir: '../website/public', plugins: [vueOfThisFolder()] },

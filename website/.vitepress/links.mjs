@@ -22,21 +22,6 @@ export function repositoryLinks(markdown) {
   })
 }
 
-/**
- * Makes empty cells of a table's head plain cells: screen readers announce no empty headers. A
- * plugin of markdown-it.
- * @param {import('markdown-it')} markdown
- */
-export function emptyHeaders(markdown) {
-  markdown.core.ruler.push('empty_headers', ({ tokens }) => {
-    for (const [at, token] of tokens.entries()) {
-      if (token.type !== 'th_open' || tokens[at + 1].content !== '') continue
-      token.tag = 'td'
-      tokens[at + 2].tag = 'td'
-    }
-  })
-}
-
 /** @param {string} href @param {string} page below `docs/` */
 export function onSite(href, page) {
   if (/^([a-z]+:|#|\/)/i.test(href)) return href

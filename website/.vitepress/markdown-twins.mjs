@@ -20,12 +20,13 @@ Each page below is Markdown. Every program in them runs in the tests of the repo
  * @param {import('vitepress').SiteConfig} site the built site
  */
 export function writeTwins({ pages, rewrites, srcDir, outDir, site: { base } }) {
-  for (const page of pages) {
-    const target = join(outDir, rewrites.map[page] ?? page)
+  const files = pages.map((page) => rewrites.map[page] ?? page)
+  for (const [at, page] of pages.entries()) {
+    const target = join(outDir, files[at])
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, twinOf(readFileSync(join(srcDir, page), 'utf8'), page))
   }
-  writeFileSync(join(outDir, 'llms.txt'), listOf(base))
+  writeFileSync(join(outDir, 'llms.txt'), listOf(base, files))
 }
 
 /**
@@ -40,14 +41,20 @@ export function twinOf(text, page) {
   })
 }
 
-/** @param {string} base */
-export function listOf(base) {
+/**
+ * Returns the list of all twins: first those at the side of the site, then the others.
+ * @param {string} base @param {string[]} files all twins
+ */
+export function listOf(base, files) {
   const sections = [ENGLISH, CHINESE].flatMap(({ sidebar }) => Object.values(sidebar).flat())
   const lists = sections.map(({ text, items }) => {
     const lines = items.map((item) => `- [${item.text}](${base}${fileOf(item.link)})`)
     return `## ${text}\n\n${lines.join('\n')}\n`
   })
-  return [ABOUT, ...lists].join('\n')
+  const listed = new Set(sections.flatMap(({ items }) => items.map(({ link }) => fileOf(link))))
+  const others = files.filter((file) => !listed.has(file)).toSorted()
+  const lines = others.map((file) => `- [${file.replace('.md', '')}](${base}${file})`)
+  return [ABOUT, ...lists, `## API, and other pages\n\n${lines.join('\n')}\n`].join('\n')
 }
 
 /** @param {string} link as in the list at the side */

@@ -1,20 +1,26 @@
-/** The theme of VitePress, with what it lacks for screen readers. */
+/** The theme of VitePress, with what it lacks for narrow screens and screen readers. */
 import { onContentUpdated, useRoute } from 'vitepress'
 import DefaultTheme from 'vitepress/theme'
 import { nextTick, onMounted, watch } from 'vue'
+import { markScrollBoxes } from './scroll-boxes.mjs'
 import './style.css'
 
 export default {
   ...DefaultTheme,
   setup() {
     const route = useRoute()
-    onMounted(mendRoles)
-    onContentUpdated(mendRoles)
+    onMounted(mend)
+    onContentUpdated(mend)
     watch(
       () => route.path,
-      () => nextTick(mendRoles),
+      () => nextTick(mend),
     )
   },
+}
+
+function mend() {
+  mendRoles()
+  markScrollBoxes()
 }
 
 function mendRoles() {
