@@ -1,6 +1,7 @@
 /**
- * Tables that narrow screens show: each lies in a box of its own that scrolls sideways, and no
- * column is squeezed to a word a line. `theme/scroll-boxes.mjs` shows where there is more.
+ * Tables that narrow screens show. Each lies in a box of its own that scrolls sideways, and no
+ * column is squeezed to a word a line. `theme/scroll-boxes.mjs` shows where there is more. The
+ * style sheet gives each cell the room that stands here.
  */
 
 /** Characters a line: a cell gets room for its text in three lines, within these. */
@@ -19,7 +20,7 @@ export function scrollingTables(markdown) {
       if (token.type === 'table_open') columns = columnsOf(tokens, at)
       if (token.type === 'th_open' || token.type === 'td_open') {
         const width = widthOf(tokens[at + 1], columns > 2 ? WIDEST : WIDEST_OF_TWO)
-        if (width > 0) token.attrJoin('style', `min-width:${width}ch`)
+        if (width > 0) token.attrJoin('style', `--chars:${width}`)
         if (tokens[at + 1].content === '') makePlain(tokens, at)
       }
     }

@@ -1,17 +1,18 @@
 /**
- * Opens each page of the built site in Chromium, wide and light, then narrow and dark, and a page of
- * each kind in the two other ways. Fails where
- * axe finds an obstacle, where text is cut off, tiny or torn, or where the browser complains.
+ * Opens each page of the built site in Chromium, wide and light, then narrow and dark. Opens a page
+ * of each kind in the two other ways, too. Fails where axe finds an obstacle, where text is cut
+ * off, tiny or torn, or where the browser complains.
  * `node checks/pages.mjs /faq …` checks these pages alone.
  */
 import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import axe from 'axe-core'
 import { chromium } from 'playwright-core'
 import { SMALLEST_TEXT } from '../.vitepress/pictures.mjs'
-import { layoutFaults } from './layout.mjs'
 import { DIST, serveSite } from './serve.mjs'
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser']
+const LAYOUT = join(import.meta.dirname, 'layout.js')
 const WIDE = { width: 1280, height: 900 }
 const NARROW = { width: 400, height: 800 }
 const KINDS = [
@@ -69,11 +70,17 @@ async function faultsIn({ name, paths, ...options }) {
     // Vue marks the root when it has taken the page over.
     await page.waitForFunction(() => '__vue_app__' in document.querySelector('#app'))
     await page.evaluate(axe.source)
-    for (const text of await page.evaluate(layoutFaults, SMALLEST_TEXT)) note(text)
+    await page.addScriptTag({ path: LAYOUT })
+    for (const text of await page.evaluate(layout, SMALLEST_TEXT)) note(text)
     for (const text of await page.evaluate(obstacles)) note(text)
   }
   await context.close()
   return found
+}
+
+/** Runs in the page, beside layout.js. */
+function layout(/** @type {number} */ smallestText) {
+  return window.layoutFaults(smallestText)
 }
 
 /** Runs in the page. */

@@ -9,7 +9,7 @@ const OTHERS = 0.6
 /** @type {ResizeObserver | undefined} */
 let sizes
 
-/** Begins anew with the boxes of the page that is shown now. */
+/** Watches the boxes of the page that is shown now, and no others. */
 export function markScrollBoxes() {
   sizes?.disconnect()
   sizes = new ResizeObserver((entries) => {
