@@ -4,14 +4,17 @@
  *
  * `npm run bench -- --quick`: the main ratios beside the peers, in two minutes.
  *
+ * `npm run bench -- --foreign`: beside clients of other languages, which it builds first.
+ *
  * `npm run bench -- [suite …] --before PATH [--rounds N] [--only REGEXP]`: compares this checkout
  * with another built one, and writes the figures to `bench/results/before/`.
  */
 import { parseArgs } from 'node:util'
 import { resolve } from 'node:path'
 import { compare } from './comparison.js'
+import { measureForeign } from './foreign/foreign.js'
 import { measureQuick } from './quick.js'
-import { printTable, writeResults } from './report.js'
+import { printTable, writeResults, type Row } from './report.js'
 import type { BenchSuite } from './suite.js'
 import { SUITES } from './suites.js'
 
@@ -24,8 +27,10 @@ const USAGE_ERROR = 64
 const USAGE = `npm run bench -- [suite …] [--rounds N]
 npm run bench -- [suite …] --before PATH [--rounds N] [--only REGEXP]
 npm run bench -- --quick
+npm run bench -- --foreign [--rounds N]
 
   --quick         print the main ratios beside the peers, in two minutes
+  --foreign       run beside clients in Go, Java and Python
   --rounds N      how often each subject runs
                   (default ${FEWEST_ROUNDS}, or ${ROUNDS_OF_COMPARISON} with --before)
   --before PATH   compare with another built checkout, in alternation
@@ -42,6 +47,7 @@ const { values, positionals } = parseArgs({
     before: { type: 'string' },
     only: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
+    foreign: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -63,6 +69,8 @@ if (values.help) {
 } else if (!Number.isSafeInteger(rounds) || rounds < FEWEST_ROUNDS) {
   console.error(`--rounds takes a whole number from ${FEWEST_ROUNDS} on.`)
   process.exitCode = USAGE_ERROR
+} else if (values.foreign) {
+  await besideOtherLanguages()
 } else if (before === undefined) {
   await measure(names)
 } else {
@@ -78,16 +86,26 @@ if (values.help) {
   }
 }
 
+async function besideOtherLanguages(): Promise<void> {
+  const { rows, leftOut } = await measureForeign(rounds, showProgress)
+  for (const reason of leftOut) console.log(reason)
+  if (rows.length > 0) show('beside clients of other languages', rows)
+  if (leftOut.length > 0) console.log('Not recorded, since peers are left out.')
+  else console.log(`figures: ${writeResults('foreign', rows)}`)
+}
+
 async function measure(chosen: readonly string[]): Promise<void> {
-  let missed = 0
   for (const name of chosen) {
     const rows = await (SUITES.get(name) as BenchSuite).measure(rounds, showProgress)
-    if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
-    printTable(name, rows)
+    show(name, rows)
     console.log(`figures: ${writeResults(name, rows)}`)
-    missed += rows.filter((row) => !row.reached).length
   }
-  if (missed > 0) process.exitCode = 1
+}
+
+function show(title: string, rows: readonly Row[]): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
+  printTable(title, rows)
+  if (rows.some((row) => !row.reached)) process.exitCode = 1
 }
 
 function showProgress(text: string): void {

@@ -27,6 +27,7 @@ export const MEASURED_SOURCES: Readonly<Record<string, readonly string[]>> = {
   embedded: EMBEDDED,
   'embedded-files': EMBEDDED,
   etcd: store('coordination', 'etcd'),
+  foreign: store('redis', 'coordination', 'etcd', 'zookeeper'),
   held: ZOOKEEPER,
   lab: ['packages/lab/src', ...POSTGRES],
   memory: store('memory'),

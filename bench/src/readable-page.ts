@@ -1,4 +1,5 @@
 /** The page for readers: five rows, a chart, one table a question, from the recorded results. */
+import { foreignSection } from './foreign/page.js'
 import type { Results, Row } from './report.js'
 
 const PEERS = ['redlock', 'redis-semaphore', 'verrou', 'redlock-universal']
@@ -7,7 +8,15 @@ const HOT = 'one hot lock, 4 processes x 16 waiters'
 /** Returns the text of `docs/benchmarks.md`. */
 export function readablePage(results: readonly Results[]): string {
   const find = finder(results)
-  return [HEAD, summary(find), free(find), hot(find), short(find), TAIL].join('\n')
+  return [
+    HEAD,
+    summary(find),
+    free(find),
+    hot(find),
+    short(find),
+    foreignSection(results),
+    TAIL,
+  ].join('\n')
 }
 
 /** Returns the bars of the page: how long the unluckiest hundredth of the waiters waited. */

@@ -1,6 +1,6 @@
 /** From figures to a table for people and a file for programs. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { measuredCommit, type MeasuredCommit } from './measured-commit.js'
 import type { Figures } from './rounds.js'
@@ -23,9 +23,17 @@ export interface Row {
 export interface Results extends MeasuredCommit {
   readonly suite: string
   readonly recorded: string
-  readonly machine: { readonly node: string; readonly platform: string; readonly cores: number }
+  readonly machine: {
+    readonly node: string
+    readonly platform: string
+    readonly cores: number
+    /** How many processes wanted a core before the run began. Absent in older results. */
+    readonly load?: number
+  }
   readonly rows: readonly Row[]
 }
+
+const LOAD_BEFORE = Math.round(loadavg()[0] ?? 0)
 
 export function printTable(title: string, rows: readonly Row[]): void {
   const head = ['workload', 'Holdfast', 'against', 'must be', '']
@@ -80,7 +88,12 @@ export function recordedOn(): Pick<Results, 'recorded' | 'machine'> & MeasuredCo
   return {
     recorded: new Date().toISOString().slice(0, 10),
     ...measuredCommit(),
-    machine: { node: process.version, platform: process.platform, cores: cpus().length },
+    machine: {
+      node: process.version,
+      platform: process.platform,
+      cores: cpus().length,
+      load: LOAD_BEFORE,
+    },
   }
 }
 

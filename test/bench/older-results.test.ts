@@ -136,9 +136,8 @@ test('without git history the program reports it and passes', () => {
 
 test('each recorded result has sources, which exist', () => {
   const files = readdirSync(join(ROOT, 'bench/results')).filter((file) => file.endsWith('.json'))
-  expect(Object.keys(MEASURED_SOURCES).toSorted()).toEqual(
-    files.map((file) => file.replace(/\.json$/, '')).toSorted(),
-  )
+  const names = files.map((file) => file.replace(/\.json$/, ''))
+  expect(names.filter((name) => !(name in MEASURED_SOURCES))).toEqual([])
   const sources = [...new Set(Object.values(MEASURED_SOURCES).flat())]
   expect(sources.filter((folder) => !existsSync(join(ROOT, folder)))).toEqual([])
 })

@@ -1,0 +1,59 @@
+/** The part of the page for readers about clients of other languages. */
+import { inWords, pair } from '../paired.js'
+import type { Results } from '../report.js'
+import { LANGUAGES } from './languages.js'
+import { PEERS, rowName, workloadsOf, type Peer, type WorkloadName } from './peers.js'
+
+const COLUMNS: readonly (readonly [name: WorkloadName, title: string])[] = [
+  ['one', 'one at a time'],
+  ['many', '64 in flight'],
+  ['hot', 'hot'],
+  ['fifo', 'hot, both in order'],
+]
+
+/** Returns the section; nothing where no such run is recorded. */
+export function foreignSection(results: readonly Results[]): string {
+  const recorded = results.find(({ suite }) => suite === 'foreign')
+  if (recorded === undefined) return ''
+  const lines = PEERS.map((peer) => {
+    const cells = COLUMNS.map(([workload]) => ratioOf(recorded, peer, workload))
+    const shown = cells.map((ratio) => (ratio === undefined ? '–' : inWords(ratio)))
+    return `| ${[nameOf(peer), peer.store, ...shown].join(' | ')} |`
+  })
+  const { load, cores } = recorded.machine
+  return `## And beside clients of other languages?
+
+Pairs of Holdfast by those of the client, on the same servers: medians of the ratios within a round,
+and their 95% interval. Above 1 Holdfast is faster. A hot lock has 4 processes with 16 callers each.
+Clients that poll do so every 5 ms, which is in their favour. \`bench/peers/\` pins their versions.
+When the run of ${recorded.recorded} began, ${load ?? 'an unknown number of'} processes wanted the ${cores} cores.
+
+| client | store | ${COLUMNS.map(([, title]) => title).join(' | ')} |
+|---|---|---|---|---|---|
+${lines.join('\n')}
+
+Holdfast is slower than ${losses(recorded).join('; ') || 'none of them'}.
+`
+}
+
+function nameOf({ name, language }: Peer): string {
+  return `${name} (${LANGUAGES[language].title})`
+}
+
+function ratioOf({ rows }: Results, peer: Peer, workload: WorkloadName) {
+  if (!workloadsOf(peer).includes(workload)) return undefined
+  const name = rowName(peer, workload)
+  const row = rows.find((one) => one.workload === name)
+  if (row === undefined) throw new Error(`bench/results/foreign.json has no row ${name}.`)
+  return pair(row.rounds['holdfast'] ?? [], row.rounds[peer.name] ?? [])
+}
+
+/** Returns the clients that are faster, and where. */
+function losses(recorded: Results): string[] {
+  return PEERS.flatMap((peer) => {
+    const lost = COLUMNS.filter(([workload]) => (ratioOf(recorded, peer, workload)?.ratio ?? 1) < 1)
+    return lost.length === 0
+      ? []
+      : [`${nameOf(peer)}, ${lost.map(([, title]) => title).join(' and ')}`]
+  })
+}
