@@ -43,6 +43,11 @@ const ROUNDS = isFull()
   ? { single: 30, grouped: 10, abandoned: 10, restarts: 3 }
   : { single: 8, grouped: 3, abandoned: 4, restarts: 1 }
 
+/** For each round, since the exhaustive plan has four times as many. Beside load one took 3 s. */
+const ROUND_LIMIT_MS = 10_000
+/** How long `compareHistories` may take. */
+export const HISTORIES_LIMIT_MS = (ROUNDS.single + ROUNDS.grouped) * ROUND_LIMIT_MS
+
 const DAY_MS = 86_400_000
 /** Times without any client: longer than a heartbeat, a TTL, a tombstone, and a row of a lock. */
 const ABANDONED_MS = [70, 700, 5000, DAY_MS, 40 * DAY_MS]

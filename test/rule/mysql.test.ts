@@ -6,7 +6,7 @@ import { startMysql } from '@holdfast/servers/mysql'
 import { clockedMysql } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
 import { restart } from './restart.js'
-import { compareAbandoned, compareHistories, CROWDS } from './differential.js'
+import { compareAbandoned, compareHistories, CROWDS, HISTORIES_LIMIT_MS } from './differential.js'
 
 // What was committed outlives the process, so that it can be killed.
 const server = await startMysql({ flags: ['--innodb-flush-log-at-trx-commit=2'] })
@@ -31,8 +31,10 @@ describe('the rule in SQL is the rule', () => {
   }
   server.sql(sql)
 
-  test.each(CROWDS)('$claims claims, looked at in one of $looks steps', (crowd) =>
-    compareHistories(clocked, crowd),
+  test.each(CROWDS)(
+    '$claims claims, looked at in one of $looks steps',
+    (crowd) => compareHistories(clocked, crowd),
+    HISTORIES_LIMIT_MS,
   )
 
   test.each(CROWDS)(

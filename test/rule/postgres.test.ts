@@ -6,7 +6,7 @@ import { startPostgres } from '@holdfast/servers/postgres'
 import { clockedPostgres } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
 import { restart } from './restart.js'
-import { compareAbandoned, compareHistories, CROWDS } from './differential.js'
+import { compareAbandoned, compareHistories, CROWDS, HISTORIES_LIMIT_MS } from './differential.js'
 
 const server = await startPostgres()
 const pool = newPool()
@@ -41,8 +41,10 @@ describe('the rule in SQL is the rule', () => {
   }
   server.psql(sql)
 
-  test.each(CROWDS)('$claims claims, looked at in one of $looks steps', (crowd) =>
-    compareHistories(clocked, crowd),
+  test.each(CROWDS)(
+    '$claims claims, looked at in one of $looks steps',
+    (crowd) => compareHistories(clocked, crowd),
+    HISTORIES_LIMIT_MS,
   )
 
   test.each(CROWDS)(
