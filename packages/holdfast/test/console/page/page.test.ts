@@ -45,7 +45,7 @@ afterEach(async () => {
 async function open(path = '/', options: BrowserContextOptions = WIDE): Promise<Page> {
   const context = await browser.newContext({ locale: 'en-US', ...options, reducedMotion: 'reduce' })
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000)
   pages.push(page)
   page.on('pageerror', ({ message }) => faults.push(message))
   page.on('console', (message) => {
@@ -130,6 +130,7 @@ describe('the table', () => {
 
   test('search and sort go to the server, and into the address', async () => {
     const page = await open()
+    await page.getByText('4410', { exact: true }).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('4411')
     await page.getByText('1 of 320').waitFor()
