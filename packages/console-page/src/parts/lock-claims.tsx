@@ -88,6 +88,7 @@ export function Queue({ lock, steal, ...shown }: ClaimsProps) {
   const texts = useTexts()
   const count = useCount()
   const { waiters, waiterCount, localWaiters = 0 } = lock
+  const unlisted = waiterCount - waiters.length - localWaiters
   return (
     <Section name="queue" heading={texts.lock.queue} note={waiterCount > 0 && count(waiterCount)}>
       {waiterCount === 0 && <p class="empty">{texts.lock.noQueue}</p>}
@@ -96,9 +97,7 @@ export function Queue({ lock, steal, ...shown }: ClaimsProps) {
           <Waiter key={waiter.claimId} lock={lock.lock} waiter={waiter} steal={steal} {...shown} />
         ))}
       </ol>
-      {waiterCount > waiters.length && (
-        <p class="note">{texts.more(count(waiterCount - waiters.length))}</p>
-      )}
+      {unlisted > 0 && <p class="note">{texts.more(count(unlisted))}</p>}
       {localWaiters > 0 && <p class="note">{texts.lock.localWaiters(count(localWaiters))}</p>}
     </Section>
   )

@@ -135,7 +135,7 @@ export const en = {
     foreign: 'a process outside of your prefix',
     foreignLock: 'a lock outside of your prefix',
     leader: 'leader',
-    local: (count: string) => `and ${count} callers behind it in the same process`,
+    local: (count: string) => `and ${count} behind it in the same process`,
   },
   lock: {
     heading: 'One lock',
@@ -156,7 +156,7 @@ export const en = {
     meanwhileHolds: 'holds meanwhile',
     stolen: 'stolen',
     late: 'renewal late',
-    localWaiters: (count: string) => `${count} callers wait in these processes.`,
+    localWaiters: (count: string) => `Callers behind them in these processes: ${count}.`,
     chain: 'In the way',
     chainNote: 'The first one is in the way of all waiters. Each waits for the next.',
     last: 'Look at this process first.',

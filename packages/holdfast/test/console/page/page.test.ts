@@ -164,8 +164,17 @@ describe('one lock', () => {
     fake.locks.set(HOT, views.hotLock())
     const page = await open(`/?lock=${HOT}`)
     const panel = page.getByRole('region', { name: 'One lock' })
-    const parts = ['export', 'checkout 9', 'restock', '31 callers', 'checkout 1', 'holdfast doctor']
+    const parts = [
+      'export',
+      'checkout 9',
+      'restock',
+      'processes: 31',
+      'checkout 1',
+      'holdfast doctor',
+    ]
     for (const part of parts) await panel.getByText(part).first().waitFor()
+    // All nine waiters are listed, and the 31 callers behind them are counted once.
+    expect(await panel.getByText(/and \d+ more/).count()).toBe(0)
   })
 
   full('a lock that is not there, or outside of the prefix, is no error', async () => {

@@ -270,7 +270,7 @@ export function hotLock(lock = 'shop:order:hot-0'): LockView {
         index === 1 ? ['shop:customer:10003', 'shop:cart:88'] : undefined,
       ),
     ),
-    waiterCount: 9,
+    waiterCount: 40,
     localWaiters: 31,
     lastToken: '4711',
     ageMs: 0,
