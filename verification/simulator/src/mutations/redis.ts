@@ -53,8 +53,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'verbs/requests.js',
-        'this.fail(requests.explain(caught, this.claim.lock))',
-        "this.answer('released')",
+        'reject(this.explain(caught, claim.lock))',
+        "resolve('released')",
       ),
     ],
     store: 'redis',

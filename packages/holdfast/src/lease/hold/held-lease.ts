@@ -135,11 +135,10 @@ export class HeldLease extends Hold implements WriteLease, Enterable {
   release(extra?: unknown): Promise<'released' | 'lost'> {
     try {
       if (extra !== undefined) this.#checkNoOptions('release', extra)
-      const isFirst = this.outcome === undefined
       const outcome = this.return()
-      if (typeof outcome === 'string') return Promise.resolve(outcome)
-      // The first one rejects for its caller already.
-      return isFirst ? outcome : outcome.catch(rejectForCallers)
+      return typeof outcome === 'string'
+        ? Promise.resolve(outcome)
+        : outcome.catch(rejectForCallers)
     } catch (error) {
       return Promise.reject(error)
     }

@@ -7,7 +7,6 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
-import { rejectForCallers } from '../../async/caller-frames.js'
 import { detached, startWithoutValue } from '../../async/async-context.js'
 import type { LockKind } from '../../store/contract.js'
 import { withJson } from '../../store/with-json.js'
@@ -260,12 +259,11 @@ export function traceRelease(
   release: () => 'released' | 'lost' | Promise<'released' | 'lost'>,
 ): Promise<'released' | 'lost'> {
   const trace = new CallTrace(runtime, 'release', { lock, kind, claimId, token })
-  const outcome = trace.follow(
+  return trace.follow(
     release,
-    (answer) => trace.settle(answer),
+    (outcome) => trace.settle(outcome),
     (error) => trace.fail('error', error),
   )
-  return outcome.catch(rejectForCallers)
 }
 
 /** A lease, as far as its traces show it. */
