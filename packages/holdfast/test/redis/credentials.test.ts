@@ -7,10 +7,7 @@ import { Redis } from 'ioredis6'
 import { createClient } from 'redis6'
 import { afterAll, expect, test } from 'vitest'
 import { startRedis } from '@holdfast/servers/redis'
-import { openClusterClient } from '@holdfast/servers/redis-clients'
 import { after } from '../../../../test/support/after.js'
-import { sharedCluster } from './support/cluster.js'
-import { closing, makeClaim, take, TRY } from './support/world.js'
 
 const server = await startRedis()
 afterAll(() => server.stop())
@@ -105,33 +102,3 @@ test('ioredis, Sentinels that want a password: STORE_AUTH at once', async () => 
     message: expect.stringContaining('asks for a password') as string,
   })
 })
-
-test.each(['ioredis6', 'redis6'] as const)(
-  'a Cluster through %s, a password that changes: an outage',
-  async (library) => {
-    const cluster = await sharedCluster()
-    const everywhere = (...words: string[]): Promise<unknown> =>
-      Promise.all(cluster.members.map(({ server: one }) => one.command(...words)))
-    const username = `clerk-${library}`
-    await everywhere('ACL', 'SETUSER', username, 'on', '>right', '~*', '&*', '+@all')
-    const login = { username, password: 'right' }
-    const options = library === 'ioredis6' ? { redisOptions: login } : { defaults: login }
-    const opened = openClusterClient(library, cluster.ports, options)
-    after(() => opened.end())
-    await opened.ready
-    const store = closing(redisStore({ client: opened.client }))
-    const attempt = async (): Promise<string> => {
-      const claim = makeClaim(`rotated ${library}`)
-      return (await store.attempt(claim, TRY)).outcome
-    }
-    await take(store, makeClaim(`before ${library}`))
-    await everywhere('ACL', 'SETUSER', username, 'resetpass', '>other')
-    await everywhere('CLIENT', 'KILL', 'USER', username)
-    for (let tries = 0; tries < 3; tries += 1)
-      await expect(attempt()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    await everywhere('ACL', 'SETUSER', username, 'resetpass', '>right')
-    const outcome = async (): Promise<unknown> => attempt().catch((error: unknown) => error)
-    await expect.poll(outcome, { timeout: 30_000 }).toBe('granted')
-  },
-  120_000,
-)

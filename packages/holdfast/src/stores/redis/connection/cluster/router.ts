@@ -9,7 +9,7 @@
 import type { Timer } from '../../../../clock/clock.js'
 import { withTimeout } from '../../../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../../../errors.js'
-import { afterSuccess, explain, STORE_NAME } from '../../errors.js'
+import { explain, STORE_NAME } from '../../errors.js'
 import { closedError } from '../resilient-caller.js'
 import type { Address, ClusterTransport } from '../transports/transport.js'
 import { Member, Refusal, type MemberSettings, type Send } from './member.js'
@@ -219,8 +219,7 @@ export class Router {
       const reply = this.#transport.command('CLUSTER', 'SLOTS')
       this.#load(await this.#within(this.#settings.requestTimeoutMs, reply), undefined)
     } catch (error) {
-      const explained = explain(error)
-      throw this.#topology.isEmpty ? explained : afterSuccess(explained)
+      throw explain(error)
     }
   }
 
