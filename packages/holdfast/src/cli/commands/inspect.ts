@@ -8,7 +8,6 @@ import { printFound } from '../output/found.js'
 import { lockJson } from '../output/json.js'
 import { renderLock } from '../output/lock-page.js'
 import { printable } from '../output/text.js'
-import { lookUpLock } from '../run/waiting.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 
@@ -37,7 +36,7 @@ export const command: Command = {
     const name = inNamespace(values.namespace, oneName('inspect', parsed))
     return withLocks(values, async (locks, location) => {
       // `mutex` checks the name.
-      const info = await lookUpLock(locks, locks.mutex(name).name)
+      const [info] = await locks.store.inspect([locks.mutex(name).name])
       printFound(values.json === true, location, {
         json: (nowMs) => ({ lock: info === undefined ? null : lockJson(info, nowMs) }),
         page: (options) =>
