@@ -95,6 +95,7 @@ export const PARTS = [
         'deadlocks',
         'docs',
         'examples',
+        'frameworks',
         'lifetime',
         'migrate',
         'oversell',

@@ -71,7 +71,7 @@ describe('the command', () => {
     [['--seed', '1e3'], 'not "1e3"'],
     [
       ['--store', 'etcd'],
-      'There is no store model "etcd". Choose among: memory, wall, poll, redis, redlock, etcd-queue, zookeeper-queue.',
+      'There is no store model "etcd". Choose among: memory, wall, poll, redis, redis-worker, redlock, etcd-queue, zookeeper-queue.',
     ],
     [
       ['--mutation', 'nothing'],

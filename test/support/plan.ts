@@ -116,7 +116,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
       'the rates in test/simulator/controls.test.ts, and two thirds of mutations.test.ts',
       'all but the dying leaders in test/conformance/{etcd-cluster,zookeeper-ensemble}.test.ts',
       'the second library in packages/holdfast/test/cli/commands/redis.test.ts',
-      'test/console/frameworks.test.ts but Express',
+      'test/frameworks/console.test.ts but Express',
       'interrupted runs in packages/holdfast/test/cli/commands/lab.test.ts and test/torture/command.test.ts',
       'two of three histories of test/rule/differential.ts',
       'four of five patterns and times of packages/holdfast/test/cron/slot-of.test.ts',
