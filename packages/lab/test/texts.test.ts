@@ -109,7 +109,7 @@ test('an error of the library keeps its code, and is introduced in Chinese', () 
   const error = inLanguage(new StoreUnavailableError('No answer.'), 'zh')
   expect(error).toMatchObject({
     code: 'STORE_UNAVAILABLE',
-    message: '演示没有完成：No answer.',
+    message: '演示没有完成，错误信息是：No answer.',
   })
 })
 
