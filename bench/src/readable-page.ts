@@ -23,7 +23,10 @@ export function readablePage(results: readonly Results[]): string {
 export function chart(results: readonly Results[]): string {
   const row = finder(results)('redis', `redis, ${HOT}, 1 ms of work`)
   const names = ['Holdfast', ...PEERS.flatMap((name) => [`${name}-queued`, name])]
-  const bars = names.map((name) => [name, Number(/p99 ([\d.]+) ms/.exec(figureOf(row, name))?.[1])])
+  const bars = names.map((name) => [
+    titleOf(name),
+    Number(/p99 ([\d.]+) ms/.exec(figureOf(row, name))?.[1]),
+  ])
   const most = Math.max(...bars.map(([, ms]) => Number(ms)))
   const lines = bars.map(([name, ms], at) => {
     const y = 58 + at * 30
@@ -43,6 +46,12 @@ export function chart(results: readonly Results[]): string {
 ${lines.join('\n')}
 </svg>
 `
+}
+
+/** Returns how the pages call a way of waiting, such as `redlock, queued`. */
+function titleOf(name: string): string {
+  if (/-(queued|defaults)$/.test(name)) return name.replace(/-(?=queued$|defaults$)/, ', ')
+  return PEERS.includes(name) ? `${name}, polling` : name
 }
 
 type Find = (suite: string, workload: string) => Row
@@ -166,12 +175,13 @@ the median caller, and *p99* what 99 of 100 waits did not exceed.
 ${line('Holdfast', plain, 'Holdfast', work)}
 ${line('Holdfast, `fifo`', fifo, 'Holdfast')}
 ${PEERS.flatMap((name) => [`${name}-queued`, name, `${name}-defaults`])
-  .map((name) => line(name, plain, name, work))
+  .map((name) => line(titleOf(name), plain, name, work))
   .join('\n')}
 
-- \`-queued\`: its callers of one process queue in the process, as they do in Holdfast. Without it
-  each caller polls every 5 ms, which is in its favour, and a few callers win nearly always: the
-  median waits for nothing, and the others for seconds. \`-defaults\` polls as the library does.
+- _Queued_: the callers of one process queue in that process, as they do in Holdfast.
+- _Polling_: each caller asks every 5 ms, more often than by default. A few callers win nearly
+  always: the median waits for nothing, and the others for seconds.
+- _Defaults_: each caller asks as often as the library does by itself.
 - With 1 ms of work the work itself bounds the rate, and what differs is the wait.
 `
 }
@@ -194,7 +204,8 @@ const HEAD = `# Benchmarks
 
 Measured beside other libraries, on one machine with two cores, servers included. **Bold** is the best
 of a row. Compare within a row: the machine is shared, and faster in one minute than in the next.
-On the hot lock, callers of the others queue in their process.
+On the hot lock, the table has the other libraries with a queue in each process: with it their waits
+are shortest.
 `
 
 const TAIL = `## How it was measured
