@@ -16,6 +16,8 @@ const OTHERS = [
   ['/usr/include/stdio.h', 'libc6-dev'],
   // The lab's page is looked at in a real browser.
   ['chromium', 'chromium'],
+  // The Chinese pages are looked at, too.
+  ['/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc', 'fonts-wqy-zenhei'],
   ['/usr/sbin/pgbouncer', 'pgbouncer'],
   ['etcdctl', 'etcd-client'],
   // `promtool` checks the metrics, and a Prometheus scrapes an example.

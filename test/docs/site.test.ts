@@ -97,6 +97,8 @@ test('a number and its unit stay on one line, and so do the thousands', () => {
     '10\u00a0000 leases in 5\u00a0ms, 4.8\u00a0k/s, 20\u00a0000\u00a0000',
   )
   expect(unbroken('等 5 秒，共 1 000 次')).toBe('等 5\u00a0秒，共 1\u00a0000\u00a0次')
+  expect(unbroken('10 毫秒')).toBe('10\u00a0毫\u2060秒')
+  expect(tokenize('10\u00a0毫\u2060秒')).toEqual(['10', '毫秒'])
   expect(unbroken('in 2026 1000 times, Node 20 servers, 3 slots')).toBe(
     'in 2026 1000 times, Node 20 servers, 3 slots',
   )

@@ -9,8 +9,11 @@
  * @returns {string[]}
  */
 export function tokenize(text) {
-  // An error code such as LOCK_TIMEOUT is one word.
-  const parts = text.split(/[^\p{L}\p{N}_]+/u).filter((part) => part !== '')
+  // An error code such as LOCK_TIMEOUT is one word. Word joiners keep a unit on one line.
+  const parts = text
+    .replaceAll('\u2060', '')
+    .split(/[^\p{L}\p{N}_]+/u)
+    .filter((part) => part !== '')
   return parts.flatMap((part) => {
     if (!/\p{Script=Han}/u.test(part)) return [part]
     const words = new Intl.Segmenter('zh', { granularity: 'word' }).segment(part)
