@@ -41,7 +41,7 @@ export default defineConfig({
       label: '简体中文',
       lang: 'zh-CN',
       link: '/zh/',
-      description: 'Node.js 的分布式锁：租约丢失时及时通知，每次授予都带 fencing token',
+      description: 'Node.js 的分布式锁：租约丢失时及时通知，每次加锁都带 fencing token',
       themeConfig: CHINESE,
     },
   },

@@ -154,7 +154,8 @@ function pageOf({ name, samples }: StoreDescriptor): Page[] {
 /** Chinese pages with the samples of an English one. */
 const CHINESE = [
   ...['first-lock', 'crash', 'oversell', 'nightly-job', 'cron'],
-  ...['payment-callback', 'fence', 'free-a-stuck-lock', 'console'],
+  ...['payment-callback', 'lock-a-request', 'nestjs', 'transactions', 'testing', 'processes'],
+  ...['cpu-bound-work', 'fence', 'free-a-stuck-lock', 'console'],
 ]
 
 /** Pages whose samples are those of another page, or come from a program. */
