@@ -4,7 +4,7 @@ import type { Locks } from '../locks/create.js'
 import { namespaceOf } from '../locks/namespace-of.js'
 import type { StealResult } from '../store/contract.js'
 import type { StealTarget } from './actions/steal.js'
-import type { Sight } from './access/sight.js'
+import { shownText, type Sight } from './access/sight.js'
 import type { OwnEvents } from './history/own-events.js'
 import { LockHistories } from './history/lock-histories.js'
 import type { KnownLock } from './look/known-lock.js'
@@ -96,7 +96,7 @@ export class ShownStore implements StealTarget {
     if (!lock.startsWith(start)) return { holders: 0, waiters: 0, freeInMs: 0 }
     const result = await this.source.locks.steal(lock.slice(start.length), options)
     if (options.now && result.holders > 0)
-      this.histories.note(lock, { what: 'stolen', text: options.reason })
+      this.histories.note(lock, { what: 'stolen', text: shownText(options.reason) })
     await this.looks.ask([lock])
     return result
   }
@@ -122,7 +122,7 @@ export class ShownStore implements StealTarget {
     return table
   }
 
-  totals(sight: Sight): Totals & { readonly oldestWaitMs: number } {
+  totals(sight: Sight): Totals {
     const { known, moment, isComplete } = this.looks
     let [locks, holders, waiters] = [0, 0, 0]
     let [oldestSeenMs, waitingSinceMs] = [Infinity, Infinity]
@@ -136,8 +136,10 @@ export class ShownStore implements StealTarget {
     }
     const nowMs = moment.monotonicMs
     const walk = locks > 0 ? { walkMs: Math.max(0, Math.round(nowMs - oldestSeenMs)) } : {}
-    const oldestWaitMs = Number.isFinite(waitingSinceMs) ? Math.max(0, nowMs - waitingSinceMs) : 0
-    return { locks, holders, waiters, isComplete, ...walk, oldestWaitMs }
+    const oldestWaitMs = Number.isFinite(waitingSinceMs)
+      ? Math.max(0, Math.round(nowMs - waitingSinceMs))
+      : 0
+    return { locks, holders, waiters, oldestWaitMs, isComplete, ...walk }
   }
 
   /** The lines of the viewers with this prefix. They begin with the first of these viewers. */

@@ -147,6 +147,15 @@ test('a steal ends the claim that was looked at; the holder learns user and reas
   expect(lock?.history).toMatchObject([{ what: 'stolen', text: 'ada: hangs' }])
 })
 
+test('secrets in the reason of a steal reach its holder, and no answer or audit', async () => {
+  const { viewer, body, actions } = await held()
+  const reason = 'see redis://user:hunter2@cache/0'
+  const answer = await viewer.post({ ...body, reason, now: true })
+  expect(await answer.text()).not.toContain('hunter2')
+  expect(JSON.stringify(await viewer.view({ lock: 'a' }))).not.toContain('hunter2')
+  expect(actions).toMatchObject([{ reason: 'see redis://***@cache/0' }])
+})
+
 test('steal now frees the lock at once', async () => {
   const { viewer, body } = await held()
   const answer = await viewer.post({ ...body, now: true })

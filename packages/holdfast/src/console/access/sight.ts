@@ -36,7 +36,7 @@ export function ownerView(
 ): OwnerView {
   const { host, pid, label, election, localWaiters = 0 } = owner
   return {
-    host: host.slice(0, LONGEST_TEXT),
+    host: shownText(host),
     pid,
     ...(label === undefined ? {} : { label: shownText(label) }),
     ...(election === true ? { isElection: true } : {}),

@@ -2,7 +2,7 @@
 import type { StealResult } from '../../store/contract.js'
 import { ApiFailure } from '../access/failure.js'
 import type { Grant } from '../access/access.js'
-import { Sight } from '../access/sight.js'
+import { shownText, Sight } from '../access/sight.js'
 import type { ActionView, StealRequest } from '../view.js'
 import type { Audit } from './audit.js'
 import { fullReason } from './steal-request.js'
@@ -40,7 +40,8 @@ export async function stealClaim(
     user: grant.user,
     action: now ? 'steal-now' : 'steal',
     store: target.storeName,
-    ...{ lock, claimId, reason },
+    // The holder learns the whole reason. Logs and the page hide the secrets in it.
+    ...{ lock, claimId, reason: shownText(reason) },
   } as const
   let full: string
   try {
@@ -62,7 +63,7 @@ export async function stealClaim(
     const free = holders === 0 || freeInMs === undefined ? {} : { freeInMs: Math.round(freeInMs) }
     return audit.add({ ...action, outcome: 'stolen', ...free })
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
+    const text = shownText(error instanceof Error ? error.message : String(error))
     return audit.add({ ...action, outcome: 'failed', text })
   }
 }

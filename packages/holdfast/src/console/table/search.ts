@@ -22,7 +22,7 @@ function textOf(known: KnownLock): string {
       ...info.waiters.slice(0, MOST_SEARCHED),
     ]
     const owners = claims.map(
-      ({ owner: { host, pid, label = '' } }) => `${host} ${pid} ${shownText(label)}`,
+      ({ owner: { host, pid, label = '' } }) => `${shownText(host)} ${pid} ${shownText(label)}`,
     )
     text = [lock, ...owners].join('\n').toLowerCase()
     texts.set(known, text)
