@@ -21,6 +21,9 @@ const LEAST_ROW_PX = 34
 const MOST_ROWS = 200
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 10_000
+/** The server meets most locks in the first moments. */
+const QUICK_FOR_MS = 1_500
+const QUICK_MS = 250
 
 /** Returns how many rows an answer has. Each costs time to draw, so they depend on the screen. */
 export function windowRows(): number {
@@ -36,6 +39,8 @@ export class Looker {
   #timer: ReturnType<typeof setTimeout> | undefined
   #request: { readonly cancel: AbortController } | undefined
   #failures = 0
+  /** Until when an incomplete view is asked for again at once. */
+  #quickUntil = 0
   readonly #listeners = new Set<() => void>()
 
   constructor(api: Api, query: Query) {
@@ -44,6 +49,7 @@ export class Looker {
   }
 
   start(): void {
+    this.#quickUntil = performance.now() + QUICK_FOR_MS
     document.addEventListener('visibilitychange', () => {
       if (document.hidden) this.#pause()
       else this.ask()
@@ -61,7 +67,10 @@ export class Looker {
     const before = this.#query
     this.#query = query
     if (before.search !== query.search || before.sort !== query.sort) this.#offset = 0
-    if (before.store !== query.store) this.#change({ state: 'loading', lookedAt: 0 })
+    if (before.store !== query.store) {
+      this.#quickUntil = performance.now() + QUICK_FOR_MS
+      this.#change({ state: 'loading', lookedAt: 0 })
+    }
     this.#pause()
     this.ask()
   }
@@ -124,10 +133,12 @@ export class Looker {
     const { state, view } = this.look
     if (document.hidden || state === 'signed-out' || state === 'forbidden') return
     if (state !== 'lost' && text !== this.#text()) return this.ask()
+    const isQuick = view?.totals.isComplete === false && performance.now() < this.#quickUntil
+    const refreshMs = isQuick ? QUICK_MS : (view?.refreshMs ?? FIRST_RETRY_MS)
     const waitMs =
       state === 'lost'
         ? Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failures - 1))
-        : Math.max(FIRST_RETRY_MS / 4, (view?.refreshMs ?? FIRST_RETRY_MS) - tookMs)
+        : Math.max(QUICK_MS, refreshMs - tookMs)
     this.#timer = setTimeout(() => this.ask(), waitMs)
   }
 

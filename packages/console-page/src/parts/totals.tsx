@@ -35,7 +35,6 @@ function useLines({ totals, lines, store }: ConsoleView): Line[] {
   const texts = useTexts().totals
   const duration = useDuration()
   const count = useCount()
-  const oldest = lines.oldestWaitMs.at(-1) ?? 0
   const locks = count(totals.locks)
   return [
     {
@@ -48,7 +47,7 @@ function useLines({ totals, lines, store }: ConsoleView): Line[] {
     { name: texts.waiters, figure: count(totals.waiters), points: lines.waiters, write: count },
     {
       name: texts.oldest,
-      figure: oldest > 0 ? duration(oldest) : texts.none,
+      figure: totals.oldestWaitMs > 0 ? duration(totals.oldestWaitMs) : texts.none,
       points: lines.oldestWaitMs,
       write: duration,
     },

@@ -64,6 +64,8 @@ export interface Totals {
   readonly locks: number
   readonly holders: number
   readonly waiters: number
+  /** How long the first of all waiters has waited; 0 without one. Candidates do not count. */
+  readonly oldestWaitMs: number
   /** False until the first walk over all names has ended. */
   readonly isComplete: boolean
   /** The age of the oldest row that the totals count. */

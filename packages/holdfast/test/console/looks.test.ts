@@ -175,6 +175,35 @@ test('after close nothing asks, and each request gets 503', async () => {
   expect(inspect).not.toHaveBeenCalled()
 })
 
+test('the first walk takes no rest for half a second, so that most locks are there by then', async () => {
+  const viewer = makeViewer(
+    {},
+    {
+      wrap: (store) =>
+        slow(
+          store,
+          (ms) => viewer.clock.pause(ms),
+          () => undefined,
+        ),
+    },
+  )
+  const locks = viewer.client()
+  for (let index = 0; index < 1_000; index += 1) await locks.mutex(`m:${index}`).acquire()
+  await viewer.view()
+  await viewer.clock.advance(400)
+  const { totals } = await viewer.view()
+  expect(totals).toMatchObject({ locks: 1_000, isComplete: true })
+})
+
+test('the oldest wait is in the first view, before any line', async () => {
+  const viewer = makeViewer()
+  await viewer.client().mutex('a').acquire()
+  void outcomeOf(viewer.client().mutex('a').acquire())
+  await viewer.clock.advance(5_000)
+  const { totals } = await viewer.view()
+  expect(totals).toMatchObject({ waiters: 1, oldestWaitMs: 5_000 })
+})
+
 test('among many names of others, the first rows come after less than a second', async () => {
   const viewer = makeViewer(
     {},

@@ -37,7 +37,6 @@ export function consoleView(store: ShownStore, frame: ViewFrame, viewer: Viewer)
   const { looks } = store
   const { isReadOnly, environment, title, stores, refreshMs, waitWarnMs } = frame
   const { trouble, moreTrouble } = troubleView(store.findings.all, looks, sight)
-  const { oldestWaitMs: _, ...totals } = store.totals(sight)
   const nowMs = looks.moment.monotonicMs
   return {
     nowMs: Math.round(looks.moment.wallMs),
@@ -48,7 +47,7 @@ export function consoleView(store: ShownStore, frame: ViewFrame, viewer: Viewer)
     ...(sight.prefix === '' ? {} : { prefix: sight.prefix, isPrefixLoose: sight.isLoose }),
     stores,
     store: storeView(store, sight),
-    totals,
+    totals: store.totals(sight),
     lines: store.linesOf(sight).view(nowMs),
     trouble,
     ...(moreTrouble > 0 ? { moreTrouble } : {}),

@@ -45,6 +45,7 @@ export class StoreLooks {
   /** Until when viewers want each of these locks, by the monotonic clock. */
   readonly #wanted = new Map<string, number>()
   #moment: Moment
+  #publishedVersion = -1
   /** When the store answered last, by the monotonic clock. */
   #answeredMs: number
   #viewedMs = -Infinity
@@ -72,6 +73,9 @@ export class StoreLooks {
         resolve()
       }
     })
+    this.#walk.onHurried = () => {
+      if (this.known.version !== this.#publishedVersion) this.#publish()
+    }
   }
 
   get moment(): Moment {
@@ -152,6 +156,7 @@ export class StoreLooks {
 
   #publish(): void {
     this.#moment = this.#now()
+    this.#publishedVersion = this.known.version
     this.#settings.onLook()
   }
 

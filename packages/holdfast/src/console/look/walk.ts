@@ -11,8 +11,8 @@ export const PAGE = 200
 /** The part of the time that the walk may take. */
 const DUTY = 0.02
 const LONGEST_REST_MS = 10_000
-/** For how long the walk takes no rest, until it has met its first locks. */
-const FIRST_ROWS_MS = 500
+/** For how long the first walk takes no rest: a viewer has just opened the page. */
+const HURRY_MS = 500
 
 export class Walk {
   readonly #store: Store
@@ -30,6 +30,8 @@ export class Walk {
   isComplete = false
   /** Called once, when the first locks are known, or that there are none. */
   onFirst: (() => void) | undefined
+  /** Called once, when the walk has met all locks or begins to rest. */
+  onHurried: (() => void) | undefined
 
   constructor(store: Store, prefix: string, known: KnownLocks, clock: Clock) {
     this.#store = store
@@ -42,10 +44,12 @@ export class Walk {
   /** Takes one step. Resolves to the time to rest before the next one. */
   async step(pauseMs: number): Promise<number> {
     const startMs = this.#clock.monotonicMs()
-    this.#hurriesUntilMs ??= startMs + FIRST_ROWS_MS
+    this.#hurriesUntilMs ??= startMs + HURRY_MS
     const isOver = this.#names.length > 0 ? await this.#describe() : await this.#list(startMs)
     const nowMs = this.#clock.monotonicMs()
-    if (this.onFirst && nowMs < this.#hurriesUntilMs) return 0
+    if (nowMs < this.#hurriesUntilMs && !this.isComplete) return 0
+    this.onHurried?.()
+    this.onHurried = undefined
     const tookMs = nowMs - startMs
     const restMs = Math.min(LONGEST_REST_MS, tookMs * (1 / DUTY - 1))
     return isOver ? Math.max(restMs, pauseMs) : restMs

@@ -22,8 +22,8 @@ export class Cycles {
   #resolved: SeenCycle[] = []
 
   /**
-   * Looks for cycles. Locks of one look are read at different moments, so that a cycle counts once
-   * two looks have shown it.
+   * Looks for cycles. Locks of one look are read at different moments. So a cycle counts once all
+   * of its locks were read again, and it still stands.
    */
   look(known: KnownLocks, nowMs: number): void {
     const seen = new Map<string, number>()
@@ -31,7 +31,11 @@ export class Cycles {
     for (const { id, steps } of findDeadlocks(involved(known))) {
       const before = this.#seen.get(id)
       seen.set(id, before ?? nowMs)
-      if (before !== undefined) standing.push({ steps, isResolved: false, seenMs: before })
+      const isReadAgain = steps.every(
+        ({ lock }) => (known.get(lock)?.seenMs ?? 0) > (before ?? nowMs),
+      )
+      if (before !== undefined && isReadAgain)
+        standing.push({ steps, isResolved: false, seenMs: before })
     }
     this.#seen = seen
     this.#standing = standing

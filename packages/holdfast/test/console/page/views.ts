@@ -114,6 +114,7 @@ export function quietView(rows: Row[] = quietRows()): ConsoleView {
       locks: rows.length,
       holders: rows.reduce((sum, { holderCount }) => sum + holderCount, 0),
       waiters: rows.reduce((sum, { waiterCount }) => sum + waiterCount, 0),
+      oldestWaitMs: Math.max(0, ...rows.map(({ oldestWaitMs = 0 }) => oldestWaitMs)),
       isComplete: true,
       walkMs: 48 * SECOND,
     },
