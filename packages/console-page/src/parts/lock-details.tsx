@@ -1,4 +1,5 @@
 /** Below the claims of one lock: the chain of holders in the way, commands, and what happened. */
+import { Fragment } from 'preact'
 import type { HistoryEntry, LockView, Trouble } from '../../../holdfast/src/console/view.js'
 import { useAge, useDuration } from '../format/duration.js'
 import { Foreign } from '../format/name.js'
@@ -49,13 +50,29 @@ export function Commands({ lock }: { lock: LockView }) {
           <li key={about}>
             <span class="dim">{texts.commands[about]}</span>
             <code>
-              <Foreign text={command} />
+              <Words of={command} />
             </code>
             <CopyButton text={command} about={texts.commands[about]} />
           </li>
         ))}
       </ul>
     </Section>
+  )
+}
+
+/** A command that breaks between its words first: two dashes stay together. */
+function Words({ of: command }: { of: string }) {
+  return (
+    <>
+      {command.split(' ').map((word, index) => (
+        <Fragment key={index}>
+          {index > 0 && ' '}
+          <span class="word">
+            <Foreign text={word} />
+          </span>
+        </Fragment>
+      ))}
+    </>
   )
 }
 

@@ -1,4 +1,6 @@
 /** What the page says in English. The compiler checks that each language has every text. */
+import { several } from './several.js'
+
 export const en = {
   language: 'English',
   units: { ms: 'ms', s: 's', m: 'm', h: 'h', d: 'd', gap: ' ' },
@@ -25,7 +27,7 @@ export const en = {
     emptyNote:
       'No process holds a lock or waits for one. If you expect some, compare the namespace, the prefix and the address of the store with those of your program.',
     incomplete: 'The first walk over all names is still running.',
-    further: (count: string) => `${count} further problems are not listed.`,
+    further: (count: string) => `Not listed: ${several(count, 'further problem')}.`,
   },
   deadlock: {
     title: (count: number) =>
@@ -37,7 +39,8 @@ export const en = {
     holds: 'holds',
     for: (held: string) => `for ${held}`,
     waitsFor: 'waits for',
-    advice: 'Stop one of these processes, or steal one of these locks. The others then continue.',
+    advice:
+      'Stop one of these processes, or steal one of these locks. The others then continue. A process that is killed keeps its lease until the TTL is over.',
     resolvedAdvice:
       'One wait failed with DEADLOCK, and the others continued. Take the locks in one order.',
     picture: (count: number) => `A ring of ${count} holders, each waiting for the next`,
@@ -53,7 +56,8 @@ export const en = {
       count === 1
         ? `A lock with waiters older than ${warn}`
         : `${count} locks with waiters older than ${warn}`,
-    wait: (count: string, oldest: string) => `${count} wait, up to ${oldest}`,
+    wait: (count: string, oldest: string) =>
+      count === '1' ? `1 waits, for ${oldest}` : `${count} wait, up to ${oldest}`,
     advice: 'Beside each lock stands the holder in the way. Look at that process first.',
     free: 'no holder: the next wake-up is late',
   },
@@ -67,7 +71,7 @@ export const en = {
   noLeader: {
     title: (count: number) =>
       count === 1 ? 'An election without a leader' : `${count} elections without a leader`,
-    candidates: (count: string, since: string) => `${count} candidates, for ${since}`,
+    candidates: (count: string, since: string) => `${several(count, 'candidate')}, for ${since}`,
   },
   slow: {
     title: 'The store is slow',
@@ -85,7 +89,7 @@ export const en = {
     waiters: 'Waiters',
     oldest: 'Oldest wait',
     latency: 'Look takes',
-    holders: (count: string) => `${count} holders`,
+    holders: (count: string) => several(count, 'holder'),
     atLeast: (count: string) => `${count} so far`,
     none: 'none',
     since: (age: string) => `last ${age}`,
@@ -94,7 +98,7 @@ export const en = {
   table: {
     heading: 'Locks',
     search: 'Search name, host, label, pid',
-    count: (count: string) => `${count} locks`,
+    count: (count: string) => several(count, 'lock'),
     found: (count: string, total: string) => `${count} of ${total}`,
     columns: {
       name: 'Lock',
@@ -110,7 +114,7 @@ export const en = {
     seen: (age: string) => `seen ${age} ago`,
     walked: (age: string) => `rows without waiters are up to ${age} old`,
     others: (count: string) => `+${count}`,
-    othersTitle: (count: string) => `and ${count} more holders`,
+    othersTitle: (count: string) => `and ${several(count, 'more holder')}`,
     ofTtl: (left: string, ttl: string) => `${left} of ${ttl}`,
     waiting: (count: string) => `${count} waiting`,
   },
@@ -213,7 +217,7 @@ export const en = {
     heading: 'Elections',
     leads: (held: string) => `leads for ${held}`,
     none: 'no leader',
-    candidates: (count: string) => `${count} candidates`,
+    candidates: (count: string) => several(count, 'candidate'),
   },
   store: {
     heading: 'Store',
@@ -242,10 +246,11 @@ export const en = {
     lostNote: (age: string) => `What you see is ${age} old. The page tries again by itself.`,
     lostFirst: 'The page tries again by itself.',
     noToken: 'This page needs its token',
-    noTokenNote: 'Open the whole address that `holdfast console` printed, with the part after #.',
+    noTokenNote:
+      'Open the whole address that `holdfast console` printed, with the part after #. With --token-file, write #token= and the token behind the address.',
     wrongToken: 'The token is not right, or not right any more',
     wrongTokenNote:
-      'The console may have been started again. Open the address that it printed last.',
+      'The console may have been started again. Open the address that it printed last, or write #token= and the token of --token-file behind it.',
     signedOut: 'You are signed out',
     signedOutNote: 'Sign in to the application again, then try again.',
     forbidden: 'You may not look at these locks',

@@ -35,7 +35,8 @@ export const zh: Texts = {
     holds: '持有',
     for: (held) => `已 ${held}`,
     waitsFor: '等待',
-    advice: '停止其中一个进程，或强制释放其中一把锁，其余的就会继续。',
+    advice:
+      '停止其中一个进程，或强制释放其中一把锁，其余的就会继续。被杀掉的进程在 TTL 结束前仍占着锁。',
     resolvedAdvice: '其中一个等待以 DEADLOCK 失败，其余的已继续。请按同一顺序加锁。',
     picture: (count) => `${count} 个持有者组成的环，每个都在等待下一个`,
   },
@@ -226,9 +227,11 @@ export const zh: Texts = {
     lostNote: (age) => `你看到的是 ${age}前的数据。页面会自动重试。`,
     lostFirst: '页面会自动重试。',
     noToken: '这个页面需要令牌',
-    noTokenNote: '请打开 `holdfast console` 打印的完整地址，包括 # 之后的部分。',
+    noTokenNote:
+      '请打开 `holdfast console` 打印的完整地址，包括 # 之后的部分。使用 --token-file 时，请在地址后面写上 #token= 和令牌。',
     wrongToken: '令牌不正确，或已失效',
-    wrongTokenNote: '控制台可能重新启动过。请打开它最后打印的地址。',
+    wrongTokenNote:
+      '控制台可能重新启动过。请打开它最后打印的地址，或在地址后面写上 #token= 和 --token-file 的令牌。',
     signedOut: '你已退出登录',
     signedOutNote: '请重新登录应用，然后重试。',
     forbidden: '你无权查看这些锁',

@@ -37,7 +37,7 @@ const OPTIONS = {
   'token-file': {
     type: 'string',
     value: 'PATH',
-    help: 'A file with the token of the page, which only you can read. Default: a new token for each start.',
+    help: 'A file with the token of the page, which only you can read. It is not printed: open the address with #token=TOKEN behind it. Default: a new token for each start.',
   },
   'allow-steal': {
     type: 'boolean',
