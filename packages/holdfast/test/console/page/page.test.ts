@@ -1,28 +1,22 @@
 /** The page of the console in a real browser, over scripted views. */
-import { existsSync } from 'node:fs'
 import axe from 'axe-core'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { isFull } from '../../../../../test/support/plan.js'
+import { startBrowser, WIDE, type TestBrowser } from '../support/browser.js'
 import { startFakeConsole, type FakeConsole } from './fake-server.js'
 import * as views from './views.js'
 
-const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser']
 const HOT = 'shop:order:hot-0'
-const WIDE = { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } as const
 const NARROW = { viewport: { width: 400, height: 800 }, colorScheme: 'dark' } as const
 
-let browser: Browser
+let browser: TestBrowser
 let fake: FakeConsole
-let faults: string[] = []
-const pages: Page[] = []
 /** Each takes a second or two. The usual plan has one case of each part. */
 const full = test.runIf(isFull())
 
 beforeAll(async () => {
-  const executablePath = BROWSERS.find((path) => existsSync(path))
-  if (executablePath === undefined) throw new Error('There is no Chromium: node scripts/needs.mjs')
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  browser = await startBrowser()
   fake = await startFakeConsole(views.quietView())
 })
 
@@ -32,29 +26,18 @@ afterAll(async () => {
 })
 
 afterEach(async () => {
-  for (const page of pages.splice(0)) await page.context().close()
+  await browser.closePages()
   Object.assign(fake, { refusal: undefined, token: undefined, view: views.quietView() })
   fake.stealAnswer = { outcome: 'stolen', freeInMs: 21_000 }
   fake.locks.clear()
   fake.asked.splice(0)
   fake.steals.splice(0)
-  expect(faults.splice(0)).toEqual([])
+  browser.received.splice(0)
+  expect(browser.faults.splice(0)).toEqual([])
 })
 
-/** Opens the page, and notes what the browser complains of: the policy refuses, a script throws. */
-async function open(path = '/', options: BrowserContextOptions = WIDE): Promise<Page> {
-  const context = await browser.newContext({ locale: 'en-US', ...options, reducedMotion: 'reduce' })
-  const page = await context.newPage()
-  page.setDefaultTimeout(60_000)
-  pages.push(page)
-  page.on('pageerror', ({ message }) => faults.push(message))
-  page.on('console', (message) => {
-    const isOfStatus = message.text().startsWith('Failed to load resource')
-    if (['error', 'warning'].includes(message.type()) && !isOfStatus) faults.push(message.text())
-  })
-  page.on('dialog', (dialog) => faults.push(`an alert: ${dialog.message()}`))
-  await page.goto(fake.origin + path)
-  return page
+function open(path = '/', options: BrowserContextOptions = WIDE): Promise<Page> {
+  return browser.open(fake.origin + path, options)
 }
 
 async function obstaclesOf(page: Page): Promise<string[]> {
