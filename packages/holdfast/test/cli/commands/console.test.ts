@@ -83,7 +83,7 @@ test('a look shows the holder; without --allow-steal a steal is refused, and aud
 test('with --allow-steal the run that holds the lock ends, and its message has the reason', async () => {
   const box = new Box()
   const page = await start(box, ['--allow-steal'])
-  const run = await box.holder('job', ['--ttl', '2s'])
+  const run = await box.holder('job', ['--ttl', '6s'])
   const claimId = (await page.view('?lock=job')).lock?.holders[0]?.claimId
   const body = { lock: 'job', typed: 'job', claimId, reason: 'it hangs', now: false }
   const answer = (await (await steal(page, body)).json()) as ActionView
