@@ -10,7 +10,7 @@ import { LockHistories } from './history/lock-histories.js'
 import type { KnownLock } from './look/known-lock.js'
 import { CountLines } from './look/lines.js'
 import { StoreLooks } from './look/store-looks.js'
-import { fits } from './table/search.js'
+import { fits, makeTexts } from './table/search.js'
 import { ordered } from './table/order.js'
 import { Findings } from './trouble/findings.js'
 import { marksOf } from './trouble/trouble-view.js'
@@ -104,6 +104,12 @@ export class ShownStore implements StealTarget {
   /** The names to ask for when a user searches for this text: one may be the full name. */
   namesFor(text: string): readonly string[] {
     return this.#namespace === '' ? [text] : [text, `${this.#namespace}:${text}`]
+  }
+
+  /** Resolves when `table` has to make few texts for a search. */
+  async prepareSearch(sight: Sight): Promise<void> {
+    const visible = this.looks.known.sorted().filter(({ lock }) => sight.sees(lock))
+    await makeTexts(visible, this.#clock)
   }
 
   /** The visible locks that fit a search, in order. */

@@ -7,6 +7,8 @@ import type { CycleMember, OwnerView } from '../view.js'
 const SEPARATOR = /[^\p{L}\p{N}]$/u
 /** Longer texts were written by something else than Holdfast. */
 const LONGEST_TEXT = 512
+/** Each secret that `redact` finds stands beside one of these. Most texts have none of them. */
+const MAY_HAVE_SECRETS = /[@?&]/
 
 const FOREIGN_OWNER: OwnerView = { host: '', pid: 0, isForeign: true }
 
@@ -46,5 +48,6 @@ export function ownerView(
 
 /** Returns a text that people wrote, without secrets. */
 export function shownText(text: string): string {
-  return redact(text.slice(0, LONGEST_TEXT))
+  const cut = text.slice(0, LONGEST_TEXT)
+  return MAY_HAVE_SECRETS.test(cut) ? redact(cut) : cut
 }

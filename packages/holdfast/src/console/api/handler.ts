@@ -79,6 +79,7 @@ export class Handler {
     const store = this.#store(query.store)
     const sight = new Sight(grant.prefix)
     const isLockKnown = await this.#ask(store, sight, query)
+    if (query.search !== '') await store.prepareSearch(sight)
     const viewer = { grant, sight, query, isLockKnown }
     return taggedAnswer(request, consoleView(store, { ...frame, actions: audit.actions }, viewer))
   }

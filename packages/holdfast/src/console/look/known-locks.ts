@@ -14,11 +14,9 @@ export class KnownLocks {
   readonly #hot = new Set<string>()
   readonly #elections = new Set<string>()
   readonly #onChange: ChangeListener
-  /** Names in order. New ones stand behind the sorted ones until the next call of `sorted`. */
+  /** In order. The names of removed locks stand there until the next call of `sorted`. */
   #names: string[] = []
-  #isSorted = true
-  /** How many locks were removed since the names were sorted. */
-  #removed = 0
+  #hasRemoved = false
   /** Grows with each change: what was made of one version stays right while it stands. */
   version = 0
 
@@ -38,9 +36,9 @@ export class KnownLocks {
     return this.#locks.values()
   }
 
-  /** The locks of which each look asks, those that were seen the longest ago first. */
+  /** The locks of which each look asks. */
   hot(): KnownLock[] {
-    return this.#named(this.#hot).sort((one, other) => one.seenMs - other.seenMs)
+    return this.#named(this.#hot)
   }
 
   elections(): readonly KnownLock[] {
@@ -58,19 +56,26 @@ export class KnownLocks {
     this.version += 1
   }
 
-  /** Removes the locks that were not seen since: a walk over all names has not met them. */
-  forgetBefore(startedMs: number): void {
-    for (const { lock, seenMs } of this.#locks.values()) if (seenMs < startedMs) this.#delete(lock)
+  /** Names of the locks that were not seen since: a walk over all names has not met them. */
+  unseenSince(startedMs: number): readonly string[] {
+    const names: string[] = []
+    for (const { lock, seenMs } of this.#locks.values()) if (seenMs < startedMs) names.push(lock)
+    return names
+  }
+
+  /** Removes those of these locks that were not seen since. */
+  forget(names: readonly string[], startedMs: number): void {
+    for (const name of names) {
+      const known = this.#locks.get(name)
+      if (known && known.seenMs < startedMs) this.#delete(name)
+    }
     this.version += 1
   }
 
   /** All known locks, by name. */
   sorted(): KnownLock[] {
-    if (this.#removed > 0) this.#names = this.#names.filter((name) => this.#locks.has(name))
-    this.#removed = 0
-    // New names stand at the end, and the sort keeps the sorted run before them.
-    if (!this.#isSorted) this.#names = [...new Set(this.#names.sort(byName))]
-    this.#isSorted = true
+    if (this.#hasRemoved) this.#names = this.#names.filter((name) => this.#locks.has(name))
+    this.#hasRemoved = false
     return this.#named(this.#names)
   }
 
@@ -89,10 +94,7 @@ export class KnownLocks {
     this.#locks.set(lock, known)
     keep(this.#hot, lock, known.isHot)
     keep(this.#elections, lock, known.isElection)
-    if (!before) {
-      this.#names.push(lock)
-      this.#isSorted = false
-    }
+    if (!before) this.#insert(lock)
     this.#onChange(lock, before, known)
   }
 
@@ -102,8 +104,15 @@ export class KnownLocks {
     this.#locks.delete(lock)
     this.#hot.delete(lock)
     this.#elections.delete(lock)
-    this.#removed += 1
+    this.#hasRemoved = true
     this.#onChange(lock, before, undefined)
+  }
+
+  /** A sort of all names at once would block the event loop. */
+  #insert(lock: string): void {
+    const place = placeOf(lock, this.#names)
+    // The name of a removed lock may still be there.
+    if (this.#names[place] !== lock) this.#names.splice(place, 0, lock)
   }
 }
 
@@ -112,7 +121,13 @@ function keep(names: Set<string>, lock: string, isKept: boolean): void {
   else names.delete(lock)
 }
 
-function byName(one: string, other: string): number {
-  if (one === other) return 0
-  return one < other ? -1 : 1
+/** Returns how many of these sorted names are smaller. */
+function placeOf(name: string, names: readonly string[]): number {
+  let [from, to] = [0, names.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((names[middle] ?? '') < name) from = middle + 1
+    else to = middle
+  }
+  return from
 }

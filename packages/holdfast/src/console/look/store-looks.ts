@@ -198,7 +198,8 @@ export class StoreLooks {
     const nowMs = this.#clock.monotonicMs()
     for (const [lock, untilMs] of this.#wanted) if (untilMs < nowMs) this.#wanted.delete(lock)
     const names = new Set(this.#wanted.keys())
-    for (const { lock } of this.known.hot()) {
+    const hot = this.known.hot().sort((one, other) => one.seenMs - other.seenMs)
+    for (const { lock } of hot) {
       if (names.size >= MOST_IN_A_LOOK) break
       names.add(lock)
     }

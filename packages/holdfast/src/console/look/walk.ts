@@ -3,6 +3,7 @@
  * took. So it takes a small part of the time of the store and of this process.
  */
 import type { Clock } from '../../clock/clock.js'
+import { pause } from '../../clock/pause.js'
 import type { Store } from '../../store/contract.js'
 import type { KnownLocks } from './known-locks.js'
 
@@ -72,6 +73,15 @@ export class Walk {
     return this.#names.length === 0 && this.#endIfLast()
   }
 
+  /** Removes what the walk has not met, a page in each turn of the event loop. */
+  async #forget(): Promise<void> {
+    const names = this.#known.unseenSince(this.#startedMs)
+    for (let from = 0; from < names.length; from += PAGE) {
+      if (from > 0) await pause(this.#clock, 0, true)
+      this.#known.forget(names.slice(from, from + PAGE), this.#startedMs)
+    }
+  }
+
   async #describe(): Promise<boolean> {
     const some = this.#names.slice(0, PAGE)
     this.#names = this.#names.slice(some.length)
@@ -82,9 +92,9 @@ export class Walk {
   }
 
   /** Returns whether that was the last page. */
-  #endIfLast(): boolean {
+  async #endIfLast(): Promise<boolean> {
     if (this.#cursor !== undefined) return false
-    this.#known.forgetBefore(this.#startedMs)
+    await this.#forget()
     this.#isBegun = false
     this.isComplete = true
     this.#noteFirst()

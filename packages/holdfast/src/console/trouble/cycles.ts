@@ -1,5 +1,6 @@
 /** The cycles of waits that a console has seen: those that stand, and those that an error ended. */
 import { findDeadlocks } from '../../lease/deadlock/find-deadlocks.js'
+import { addTo } from '../../collections/lists.js'
 import type { DeadlockStep } from '../../lease/deadlock/deadlock-error.js'
 import type { KnownLock } from '../look/known-lock.js'
 import type { KnownLocks } from '../look/known-locks.js'
@@ -14,6 +15,8 @@ export interface SeenCycle {
 /** For how long a cycle that was resolved is shown. */
 const RESOLVED_SHOWN_MS = 10 * 60_000
 const MOST_RESOLVED = 20
+/** The search for cycles is one step: more locks that wait for each other are left out. */
+const MOST_STUCK = 1_000
 
 export class Cycles {
   /** When each cycle of the last look was seen first, by its id. */
@@ -53,16 +56,31 @@ export class Cycles {
   }
 }
 
-/** Returns the locks whose holders wait, and those that they wait for. */
+/**
+ * Returns the locks whose holders wait for such locks: no other one is in a cycle. Most waits end in
+ * a holder that works, so that few locks are left for the search.
+ */
 function involved(known: KnownLocks): KnownLock['info'][] {
-  const locks = new Set<KnownLock>()
-  for (const lock of known.hot()) {
-    for (const { owner } of lock.info.holders) {
-      for (const note of owner.waitsFor ?? []) {
-        const wanted = known.get(note.lock)
-        if (wanted) locks.add(wanted).add(lock)
-      }
+  const waits = new Map<string, Set<string>>()
+  const waiting = new Map<string, string[]>()
+  for (const { lock, info } of known.hot()) {
+    const wanted = new Set<string>()
+    for (const { owner, stolen } of info.holders)
+      for (const note of (stolen ? undefined : owner.waitsFor) ?? []) wanted.add(note.lock)
+    if (wanted.size === 0) continue
+    waits.set(lock, wanted)
+    for (const name of wanted) addTo(waiting, name, lock)
+  }
+  const ended = Array.from(waiting.keys()).filter((name) => !waits.has(name))
+  for (let name = ended.pop(); name !== undefined; name = ended.pop()) {
+    for (const lock of waiting.get(name) ?? []) {
+      const wanted = waits.get(lock)
+      wanted?.delete(name)
+      if (wanted?.size !== 0) continue
+      waits.delete(lock)
+      ended.push(lock)
     }
   }
-  return Array.from(locks, ({ info }) => info)
+  const stuck = Array.from(waits.keys()).slice(0, MOST_STUCK)
+  return stuck.flatMap((lock) => known.get(lock)?.info ?? [])
 }
