@@ -115,10 +115,11 @@ test('names stay in order through locks that come, go and come again', () => {
   }
 })
 
+const wait = (lock: string): object => ({
+  waitsFor: [{ id: `of ${lock}`, lock, weight: 1, sinceMs: 1 }],
+})
+
 test('a cycle is found among thousands of waits that end by themselves', () => {
-  const wait = (lock: string): object => ({
-    waitsFor: [{ id: `of ${lock}`, lock, weight: 1, sinceMs: 1 }],
-  })
   const known = new KnownLocks(() => undefined)
   const infos = Array.from({ length: 5_000 }, (_, index) =>
     infoOf(`m:${index}`, wait(`m:${index + 1}`)),

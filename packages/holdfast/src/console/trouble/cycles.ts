@@ -57,8 +57,8 @@ export class Cycles {
 }
 
 /**
- * Returns the locks whose holders wait for such locks: no other one is in a cycle. Most waits end in
- * a holder that works, so that few locks are left for the search.
+ * Returns the locks whose holders wait for such locks: no other one is in a cycle. Most waits end
+ * in a holder that works, so that few locks are left for the search.
  */
 function involved(known: KnownLocks): KnownLock['info'][] {
   const waits = new Map<string, Set<string>>()
