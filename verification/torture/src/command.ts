@@ -234,6 +234,16 @@ function mutationName(name: string, commandLine: boolean): string {
   )
 }
 
+/** Faults that the command line does not meet. */
+const OF_LIBRARY = {
+  abandon: 'the command line always has a process that contends',
+  block: 'a run computes in a process of its own',
+} as const
+
+function isOfLibrary(name: string): name is keyof typeof OF_LIBRARY {
+  return Object.hasOwn(OF_LIBRARY, name)
+}
+
 interface Meeting {
   /** Leave out what one of several stores cannot meet, rather than refuse it. */
   readonly several: boolean
@@ -248,17 +258,14 @@ function faultsFor(
 ): AnyFaultKind[] {
   const own = commandLine ? [...mendedFaults(store), ...RUN_FAULT_KINDS] : []
   const isMet = (kind: FaultKind): boolean =>
-    canBeDriven(kind) && !(commandLine && kind === 'abandon')
+    canBeDriven(kind) && !(commandLine && isOfLibrary(kind))
   return names.flatMap((name): AnyFaultKind[] => {
     if (name === 'promised' || isTogether(name))
       return [...promisedFaults(store).filter(isMet), ...own]
     if (name === 'all') return [...new Set([...faultsOf(store).filter(isMet), ...own])]
     if (name === 'none' || name === '') return []
-    if (name === 'abandon' && commandLine) {
-      throw new UsageError(
-        'The fault abandon is one of the library: the command line always has a process that contends.',
-      )
-    }
+    if (isOfLibrary(name) && commandLine)
+      throw new UsageError(`The fault ${name} is one of the library: ${OF_LIBRARY[name]}.`)
     if (isRunFaultKind(name)) {
       if (commandLine) return [name]
       throw new UsageError(

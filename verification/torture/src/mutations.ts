@@ -1,5 +1,6 @@
 /** What is broken on purpose, so that a run over the broken copy must turn red. */
 import { mutatedCopy, mutatedFiles, MUTATIONS as SIMULATED, type Edit } from '@holdfast/simulator'
+import { BLOCK_MUTATIONS } from './block-mutations.js'
 import {
   COMMAND_LINE_MUTATIONS,
   filesOfMutatedCommandLine,
@@ -241,6 +242,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     faults: ['kill'],
     shows: ['exclusion'],
   },
+  ...BLOCK_MUTATIONS,
   ...REDLOCK_MUTATIONS,
   ...COMMAND_LINE_MUTATIONS,
   {

@@ -27,6 +27,8 @@ export interface Assignment {
   readonly late: boolean
   /** Whether it shares locks as well: see `client/sharers.ts`. */
   readonly shares: boolean
+  /** Whether a thread renews beside the event loop: see `client/blocks.ts`. */
+  readonly blocks: BlockTerms | undefined
   /** How many waiters crowd two locks beside the actors: see `client/crowd.ts`. */
   readonly waiters: number
   /** Codes of errors that the faults of this run explain. */
@@ -39,8 +41,22 @@ export interface Assignment {
   readonly resource: string
 }
 
+export interface BlockTerms {
+  readonly blockedAtMostMs: number
+  /** No other fault can end a lease, so that the thread has to keep it. */
+  readonly keeps: boolean
+}
+
 /** A line of the notes. */
-export type Note = LossNote | BreachNote | BackgroundNote
+export type Note = LossNote | BreachNote | BackgroundNote | BlockNote
+
+/** The event loop of a process was blocked. */
+export interface BlockNote {
+  readonly note: 'block'
+  readonly pid: number
+  readonly start_ns: string
+  readonly end_ns: string
+}
 
 /** A lease ended without its holder's will, and the holder learned of it. */
 export interface LossNote {
@@ -94,6 +110,8 @@ export type ToClient =
   | { readonly ask: 'close' }
   /** Report when a lock is held that no other client may hold now. */
   | { readonly ask: 'holding' }
+  /** Block the event loop. Below zero, `byMs` is after how long the thread that renews stops. */
+  | { readonly ask: 'block'; readonly forMs: number; readonly byMs: number }
   /** Adopt a lease, and work under it. */
   | {
       readonly ask: 'adopt'
@@ -111,6 +129,8 @@ export type FromClient =
       readonly waiting: number
     }
   | { readonly said: 'holding' }
+  /** The event loop turns again. */
+  | { readonly said: 'woke' }
   | {
       readonly said: 'exported'
       readonly exported: ExportedLease

@@ -9,6 +9,7 @@ const MEMBER_MOVES: Cell = {
 
 export const CONSENSUS = {
   abandon: absent('nothing is kept beyond a session; not driven here'),
+  block: absent('its leases end with the session of a connection, which no thread can share'),
   'primary-kill': NO_FOLLOWERS,
   'replica-kill': NO_FOLLOWERS,
   'restart-empty': absent(

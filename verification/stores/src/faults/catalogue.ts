@@ -19,6 +19,11 @@ const CATALOGUE = {
     title: 'a holder’s process is stopped (SIGSTOP), often for longer than a lease',
   },
   kill: { lane: 'process', title: 'a holder’s process is killed; another one takes its place' },
+  block: {
+    lane: 'process',
+    title:
+      'a holder’s event loop is blocked beside the thread that renews, for shorter or longer than `blockedAtMostMs`; sometimes its process or the thread stops as well',
+  },
   abandon: {
     lane: 'process',
     title:
@@ -171,6 +176,10 @@ export interface Fault {
   /** Which server it meets. */
   readonly server: number
   /** How long a message takes, of a `latency`; how far a clock is set; the rest: see `SIZES`. */
+  /**
+   * Of a `block`: after how long the process stops, or, below zero, the thread that renews; zero:
+   * neither does.
+   */
   readonly byMs: number
 }
 
@@ -197,6 +206,20 @@ export function drawFault(dice: Dice, kind: AnyFaultKind, atMs: number, shape: F
 
 type Size = readonly [forMs: number, byMs: number]
 
+/** For how long a thread renews for a blocked event loop, in TTLs. */
+export const BLOCKED_AT_MOST_TTLS = 2.5
+
+/** Below the limit, beyond it, with a stop of the process, and with a stop of the thread. */
+function drawBlock(dice: Dice, ttlMs: number): Size {
+  const stopMs = dice.between(0.2, 1.2) * ttlMs
+  return dice.pick<Size>([
+    [dice.between(1, 2.2) * ttlMs, 0],
+    [dice.between(1.05, 1.6) * BLOCKED_AT_MOST_TTLS * ttlMs, 0],
+    [stopMs + dice.between(1.1, 1.8) * ttlMs, stopMs],
+    [dice.between(0.6, 2.2) * ttlMs, -stopMs],
+  ])
+}
+
 /** Half of a window is about the length of a lease, where the races are. */
 const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   pause: (dice, ttlMs) => [
@@ -204,6 +227,7 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
     0,
   ],
   kill: (dice) => [dice.between(50, 800), 0],
+  block: drawBlock,
   // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more.
   // Between the two, only the leftovers of dead holders in the helper keys are there. The latest of
   // their leases end a TTL after the kill.

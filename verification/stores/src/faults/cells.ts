@@ -7,6 +7,7 @@ export const PROPERTIES = {
   held: '`held` is never true when the lease is over',
   'loss-announced':
     'the signal announces a loss by the deadline, or in the first ticks of a process that was stopped',
+  kept: 'a lease stays held while its event loop is blocked for less than `blockedAtMostMs`',
   release: '`released` is answered only if the lease lasted until then',
   counter: 'the resource that checks tokens loses no increment and accepts no late write',
   forgotten: 'a lease that the server has lost is never renewed',

@@ -27,6 +27,7 @@ export const store: StoreDescriptor = {
       ...SERVERLESS,
       abandon: DIES,
       kill: DIES,
+      block: DIES,
       'disk-full': absent('nothing is written'),
     }),
     start: async () => ({

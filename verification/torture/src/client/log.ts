@@ -4,7 +4,7 @@
  */
 import { openSync, writeSync } from 'node:fs'
 import { formatEvent, type HistoryEvent } from '@holdfast/conformance'
-import type { BackgroundNote, BreachNote, LossNote, Note } from '../protocol.js'
+import type { BackgroundNote, BlockNote, BreachNote, LossNote, Note } from '../protocol.js'
 
 export class Log {
   readonly #history: number
@@ -29,6 +29,10 @@ export class Log {
 
   background(failure: Omit<BackgroundNote, 'note'>): void {
     this.#write({ note: 'background', ...failure })
+  }
+
+  block(block: Omit<BlockNote, 'note' | 'pid'>): void {
+    this.#write({ note: 'block', pid: process.pid, ...block })
   }
 
   #write(note: Note): void {

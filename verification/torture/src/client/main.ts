@@ -3,6 +3,7 @@
  * killed.
  */
 import type { Assignment, FromClient, ToClient } from '../protocol.js'
+import { blockFor } from './blocks.js'
 import { startCrew } from './crew.js'
 import { Log } from './log.js'
 
@@ -41,9 +42,16 @@ process.on('message', (message: ToClient) => {
   const { ask } = message
   if (ask === 'drain') crew.drain()
   else if (ask === 'adopt') crew.adopt?.(message)
+  else if (ask === 'block') void block(message)
   else if (ask === 'holding') crew.whenHolding(() => say({ said: 'holding' }))
   else void end()
 })
+
+async function block(order: Extract<ToClient, { ask: 'block' }>): Promise<void> {
+  if (crew.block) await crew.block(order)
+  else blockFor(order.forMs)
+  say({ said: 'woke' })
+}
 
 async function end(): Promise<void> {
   clearInterval(counting)

@@ -38,6 +38,7 @@ const MOST_READINGS = 20
 interface Holding {
   readonly watch: LossWatch
   readonly sinceMs: number
+  readonly isRenewed: boolean
 }
 
 export class Site implements Environment {
@@ -54,6 +55,8 @@ export class Site implements Environment {
   readonly #tolerated: ReadonlySet<string>
   readonly #targets: Targets
   readonly #holdings = new Map<Belief, Holding>()
+  /** What is claimed with renewals. */
+  readonly #renewed = new WeakSet<Claimed>()
   readonly #recorders = new Map<string, Recorder>()
   readonly #ticker: NodeJS.Timeout
   #tellOfHold: (() => void) | undefined
@@ -102,11 +105,18 @@ export class Site implements Environment {
   }
 
   target(choice: LockChoice): Target {
-    return this.#targets.of(choice)
+    const target = this.#targets.of(choice)
+    return choice.renew ? this.renewed(target) : target
   }
 
   patient(name: string): Target {
     return this.mutex(name, PATIENT_TTL_MS)
+  }
+
+  /** Notes that the leases of a lock are renewed. */
+  renewed(target: Target): Target {
+    this.#renewed.add(target.claimed)
+    return target
   }
 
   mutex(name: string, ttlMs: number): Target {
@@ -128,6 +138,7 @@ export class Site implements Environment {
     this.#holdings.set(belief, {
       watch: new LossWatch(belief, this.#log),
       sinceMs: performance.now(),
+      isRenewed: this.#renewed.has(claimed),
     })
     return belief
   }
@@ -158,8 +169,15 @@ export class Site implements Environment {
     return true
   }
 
+  /** What is held now. */
+  beliefs(): { readonly belief: Belief; readonly isRenewed: boolean }[] {
+    return [...this.#holdings]
+      .filter(([belief]) => !belief.isOver)
+      .map(([belief, { isRenewed }]) => ({ belief, isRenewed }))
+  }
+
   /** Calls back when an actor is at work under a lock that no other client may hold now. */
-  whenHolding(tell: () => void): void {
+  whenHolding(tell: (() => void) | undefined): void {
     this.#tellOfHold = tell
   }
 
@@ -189,8 +207,9 @@ export class Site implements Environment {
         isExclusive && !isOver && performance.now() - sinceMs > AT_WORK_MS,
     )
     if (!isAtWork) return
-    this.#tellOfHold()
+    const tell = this.#tellOfHold
     this.#tellOfHold = undefined
+    tell()
   }
 
   #instruments(actor: string): Instruments {

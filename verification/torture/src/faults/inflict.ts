@@ -15,6 +15,10 @@ export interface Victim {
   holding(): Promise<void>
   /** Resolves when it has exported a lease, or after a while. */
   exporting?(): Promise<void>
+  /** Blocks the event loop, if it has one. */
+  block?(fault: Fault): void
+  /** Resolves when the event loop turns again. */
+  woke?(): Promise<void>
   pause(): void
   resume(): void
   /** Resolves when the process is gone. */
@@ -58,6 +62,11 @@ const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promi
       else await its?.holding()
       await its?.kill()
       return () => its?.start()
+    },
+    block(fault, { clients }) {
+      const its = clients[Number(fault.client)]
+      its?.block?.(fault)
+      return () => its?.woke?.()
     },
     /**
      * The clock advances while no client holds anything, so that it ends no lease early. The wires

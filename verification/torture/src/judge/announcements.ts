@@ -1,5 +1,5 @@
 /** How long after the deadline of a lease its holder learned of the loss. */
-import type { LossNote, Note } from '../protocol.js'
+import type { BlockNote, LossNote, Note } from '../protocol.js'
 import type { Stop } from '../run/chronicle.js'
 
 export interface Distribution {
@@ -14,7 +14,7 @@ export interface Distribution {
 export interface Announcements {
   /** Of holders whose process ran: announcement − deadline. Negative is before the deadline. */
   readonly awake: Distribution | undefined
-  /** Of holders whose process was stopped at the deadline: announcement − the moment of waking. */
+  /** Of holders whose process was stopped or blocked at the deadline: announcement − the moment of waking. */
   readonly woken: Distribution | undefined
   readonly reasons: Readonly<Record<string, number>>
 }
@@ -34,6 +34,17 @@ export function announcementsOf(notes: readonly Note[], stops: readonly Stop[]):
     else awake.push(milliseconds(toldNs - deadlineNs))
   }
   return { awake: distributionOf(awake), woken: distributionOf(woken), reasons }
+}
+
+/** A blocked event loop learns of a loss as late as a process that was stopped. */
+export function blocksOf(notes: readonly Note[]): Stop[] {
+  return notes
+    .filter((note): note is BlockNote => note.note === 'block')
+    .map(({ pid, start_ns, end_ns }) => ({
+      pid,
+      startNs: BigInt(start_ns),
+      endNs: BigInt(end_ns),
+    }))
 }
 
 export function distributionOf(values: readonly number[]): Distribution | undefined {

@@ -17,7 +17,7 @@ import type { Ghost } from '../run/ghosts.js'
 import { storeOf } from '@holdfast/stores'
 import { renewedAfterLoss } from './renewed-after-loss.js'
 import type { Finding, Judgement, Verdict } from './judgement.js'
-import { announcementsOf } from './announcements.js'
+import { announcementsOf, blocksOf } from './announcements.js'
 import { adoptedTwice, countAdoptions, withoutSharedHeirs } from './adoptions.js'
 import { overtakenWrites } from './overtaken-writes.js'
 
@@ -80,7 +80,7 @@ export function judge(
       verdictOf(property, findings, waived.get(property), { ...options, fenced }),
     ),
     findings,
-    announcements: announcementsOf(notes, chronicle.stops),
+    announcements: announcementsOf(notes, [...chronicle.stops, ...blocksOf(notes)]),
     operations: events.filter(({ type }) => type === 'invoke').length,
     leases: story.holds.length,
     adoptions: countAdoptions(events),
@@ -131,11 +131,13 @@ function verdictOf(
 interface Sight {
   readonly store: RunOptions['store']
   readonly subject: RunOptions['subject']
+  readonly kinds: RunOptions['kinds']
   readonly fenced: boolean
 }
 
-function canBeSeen(property: Property, { store, subject, fenced }: Sight): boolean {
+function canBeSeen(property: Property, { store, subject, kinds, fenced }: Sight): boolean {
   if (property === 'tokens') return fenced
+  if (property === 'kept') return kinds.every((kind) => kind === 'block') && kinds.length > 0
   if (property === 'ghost')
     return subject === 'holdfast' && store !== 'memory' && storeOf(store).torture.inspects
   if (property === 'held' || property === 'loss-announced' || property === 'forgotten')

@@ -5,6 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Fault } from '@holdfast/stores/faults/catalogue'
 import type { Assignment, FromClient, ToClient } from '../protocol.js'
 import { now, type Chronicle, type Stop } from './chronicle.js'
 
@@ -14,6 +15,8 @@ const READY_MS = 20_000
 const HOLDING_MS = 300
 /** Exports are rarer than holds. */
 const EXPORTING_MS = 2000
+/** How long a process takes at most to wake from a block that is over. */
+const WAKING_MS = 5000
 
 export type Assign = (index: number, generation: number) => Assignment
 
@@ -31,6 +34,7 @@ export class ClientProcess {
   #child: ChildProcess | undefined
   #exited: Promise<unknown> = Promise.resolve()
   #stop: Stop | undefined
+  #stopping: NodeJS.Timeout | undefined
   #output = ''
   #expectedToEnd = false
   #before = { leases: 0, losses: 0 }
@@ -111,6 +115,19 @@ export class ClientProcess {
     await this.said('exported', EXPORTING_MS)
   }
 
+  /** Lets the process block its event loop, and stops it meanwhile where the fault says so. */
+  block({ forMs, byMs }: Fault): void {
+    this.#said.delete('woke')
+    this.tell({ ask: 'block', forMs, byMs })
+    if (byMs > 0) this.#stopping = setTimeout(() => this.pause(), byMs)
+  }
+
+  async woke(): Promise<void> {
+    clearTimeout(this.#stopping)
+    this.resume()
+    await this.said('woke', WAKING_MS)
+  }
+
   pause(): void {
     if (this.#stop || this.pid === undefined) return
     this.#stop = this.#chronicle.stop(this.pid)
@@ -131,6 +148,7 @@ export class ClientProcess {
   async kill(): Promise<void> {
     if (!this.#child || this.pid === undefined) return
     this.#expectedToEnd = true
+    clearTimeout(this.#stopping)
     this.#chronicle.kill(this.pid)
     this.#child.kill('SIGKILL')
     await this.#exited

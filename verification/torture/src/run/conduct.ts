@@ -6,9 +6,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterLastEvents, parseHistory, type HistoryEvent } from '@holdfast/conformance'
-import { needNetwork, type Fault } from '@holdfast/stores/faults/catalogue'
+import {
+  BLOCKED_AT_MOST_TTLS,
+  needNetwork,
+  type AnyFaultKind,
+  type Fault,
+} from '@holdfast/stores/faults/catalogue'
 import { drawPlan } from '../faults/plan.js'
-import type { Note } from '../protocol.js'
+import type { BlockTerms, Note } from '../protocol.js'
 import { Resource } from '../resource.js'
 import { storeOf } from '@holdfast/stores'
 import type { Target } from '@holdfast/stores/faults/target'
@@ -134,6 +139,7 @@ class LibraryRun implements Run {
       ttlMs: storeOf(store).torture.ttlMs,
       longHolds: needNetwork(kinds),
       late: kinds.includes('disk-stalled'),
+      blocks: blockTerms(kinds, storeOf(store).torture.ttlMs),
       shares: kinds.includes('abandon'),
       waiters: Math.ceil((this.#options.waiters ?? 0) / storeOf(store).torture.clients),
       tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
@@ -213,4 +219,10 @@ class LibraryRun implements Run {
       present: this.#schedule?.present ?? [],
     })
   }
+}
+
+function blockTerms(kinds: readonly AnyFaultKind[], ttlMs: number): BlockTerms | undefined {
+  if (!kinds.includes('block')) return undefined
+  const keeps = kinds.every((kind) => kind === 'block')
+  return { blockedAtMostMs: BLOCKED_AT_MOST_TTLS * ttlMs, keeps }
 }
