@@ -81,7 +81,8 @@ class WorkerThread implements HelperThread {
 
 /** @throws LockUsageError when it is not there. */
 function workerFile(): string {
-  const file = join(__dirname, ...FILE)
+  // A bundle of ES modules has no `__dirname`.
+  const file = typeof __dirname === 'string' ? join(__dirname, ...FILE) : FILE.join('/')
   if (existsSync(file)) return file
   throw new LockUsageError(
     `renewFrom: 'worker' finds no ${file}. Keep holdfast out of the bundle: mark holdfast and holdfast/* as external.`,

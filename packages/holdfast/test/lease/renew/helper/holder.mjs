@@ -1,13 +1,17 @@
 /**
  * A process that holds a lock and blocks its event loop. Its argument is JSON:
- * `{ url | directory, options, blockMs, scene }`. It prints a line of JSON for each step.
+ * `{ url | directory | rest, options, blockMs, scene, warmMs, awaitWorker, lingerMs }`.
+ * It prints a line of JSON for each step.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { BroadcastChannel } from 'node:worker_threads'
 import { createLocks, onLockEvent } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
+import { redisStore } from 'holdfast/redis'
 import { openStore } from 'holdfast/url'
 
-const { url, directory, options, blockMs, scene } = JSON.parse(process.argv[2])
+const terms = JSON.parse(process.argv[2])
+const { url, directory, rest, options, blockMs, scene, warmMs = 500, awaitWorker, lingerMs } = terms
 
 function print(step, more) {
   process.stdout.write(`${JSON.stringify({ step, ...more })}\n`)
@@ -21,10 +25,23 @@ function block(ms) {
 for (const event of ['helper-lost', 'lost'])
   onLockEvent(event, ({ error, reason }) => print(event, { error: error?.message, reason }))
 
-const store = directory === undefined ? await openStore(url) : embeddedStore({ directory })
+function openIt() {
+  if (rest) return redisStore(rest)
+  return directory === undefined ? openStore(url) : embeddedStore({ directory })
+}
+
+function workerConnected() {
+  const channel = new BroadcastChannel('worker')
+  return new Promise((resolve) => (channel.onmessage = resolve)).finally(() => channel.close())
+}
+
+const store = await openIt()
+const connected = awaitWorker ? workerConnected() : undefined
 const locks = createLocks(store, options)
 // The worker has a connection when the block begins, as in a process that runs for a while.
-if (scene !== 'at-once') await locks.mutex('warm').run(() => pause(500, undefined, { ref: true }))
+if (scene !== 'at-once')
+  await locks.mutex('warm').run(() => pause(warmMs, undefined, { ref: true }))
+await connected
 const lease = await locks.mutex('a').acquire()
 print('held')
 switch (scene) {
@@ -35,10 +52,16 @@ switch (scene) {
     print('over', { held: lease.held })
     await locks.close()
     break
+  case 'export':
+    block(blockMs)
+    print('exported', { handle: await lease.export() })
+    await locks.close()
+    break
   default: {
     block(blockMs)
     const { held } = lease
     print('woke', { held, outcome: await lease.release() })
+    if (lingerMs) await pause(lingerMs, undefined, { ref: true })
     await locks.close()
     print('closed')
   }

@@ -1,9 +1,7 @@
 /** Processes that block their event loops under a lock, with a worker that renews. */
-import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
@@ -13,43 +11,7 @@ import { openStore } from 'holdfast/url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { after } from '../../../../../../test/support/after.js'
 import { isFull } from '../../../../../../test/support/plan.js'
-
-interface Line {
-  readonly step: string
-  readonly held?: boolean
-  readonly outcome?: string
-  readonly error?: string
-}
-
-/** A process of `holder.mjs`. */
-class Holder {
-  readonly process: ChildProcess
-  readonly lines: Line[] = []
-  readonly #waiting = new Map<string, (line: Line) => void>()
-  readonly exit: Promise<number | null>
-
-  constructor(terms: object) {
-    const path = join(import.meta.dirname, 'holder.mjs')
-    this.process = spawn(process.execPath, [path, JSON.stringify(terms)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    this.exit = new Promise((resolve) => this.process.once('exit', resolve))
-    const { stdout } = this.process
-    if (!stdout) throw new Error('the holder has no output')
-    createInterface(stdout).on('line', (text) => {
-      const line = JSON.parse(text) as Line
-      this.lines.push(line)
-      this.#waiting.get(line.step)?.(line)
-    })
-    after(() => this.process.kill('SIGKILL'))
-  }
-
-  /** Resolves to the line of a step. The time limit of the test bounds the wait. */
-  async until(step: string): Promise<Line> {
-    const known = this.lines.find((line) => line.step === step)
-    return known ?? new Promise((resolve) => this.#waiting.set(step, resolve))
-  }
-}
+import { Holder, timeToLock } from './holder-process.js'
 
 let redis: RedisServer
 let folder: string
@@ -68,15 +30,6 @@ async function contender(prefix: string): Promise<Locks> {
   const locks = createLocks(await openStore(`${redis.url}?prefix=${prefix}`))
   after(() => locks.close({ graceMs: 0 }))
   return locks
-}
-
-/** Resolves to the time in milliseconds after which the contender has the lock. */
-async function timeToLock(locks: Locks): Promise<number> {
-  const startMs = performance.now()
-  const lease = await locks.mutex('a').acquire()
-  const tookMs = performance.now() - startMs
-  await lease.release()
-  return tookMs
 }
 
 function holderOn(prefix: string, more: object, options: LocksOptions = {}): Holder {
