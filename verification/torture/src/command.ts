@@ -1,9 +1,5 @@
 /** The command line: what may be asked for, and what is said when something else is. */
 import { parseArgs } from 'node:util'
-import { canStallDisks } from '@holdfast/servers/disk'
-import { canHaveNetwork } from '@holdfast/servers/network'
-import { NEWEST_ETCD } from '@holdfast/servers/etcd'
-import { hasNewest } from '@holdfast/servers/newest'
 import { mendedFaults } from './command-line/shape.js'
 import {
   FAULT_KINDS,
@@ -14,7 +10,7 @@ import {
   type AnyFaultKind,
   type FaultKind,
 } from '@holdfast/stores/faults/catalogue'
-import { isThere } from '@holdfast/stores/installed'
+import { canBeDriven } from './faults/drivable.js'
 import { MUTATION_NAMES, MUTATIONS } from './mutations.js'
 import { faultsOf, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
@@ -281,27 +277,4 @@ function faultsFor(
     if (several) return []
     throw new UsageError(`The fault ${name} does not meet the store ${store}: ${cell.because}.`)
   })
-}
-
-/**
- * What only root can do is left out of a mix, and refused with advice where it is asked for by
- * name.
- */
-function canBeDriven(kind: AnyFaultKind): boolean {
-  const { needs } = FAULTS[kind]
-  if (needs === 'network') return hasNetwork()
-  if (needs === 'disks') return hasDisks()
-  if (needs === 'gcc') return isThere('gcc')
-  return needs !== 'root' || process.getuid?.() === 0
-}
-
-let network: boolean | undefined
-let disks: boolean | undefined
-
-function hasNetwork(): boolean {
-  return (network ??= canHaveNetwork())
-}
-
-function hasDisks(): boolean {
-  return (disks ??= hasNewest(NEWEST_ETCD) && canStallDisks())
 }

@@ -9,9 +9,9 @@ import type { Assignment, BlockTerms, ToClient } from '../protocol.js'
 import type { Library } from './library.js'
 import { nowNs, type Log } from './log.js'
 import type { Site } from './site.js'
-import { CHANNEL, type Stalled, type ThreadTerms, type ToThread } from './thread-store.js'
+import { CHANNEL, send, type Stalled, type ThreadTerms, type ToThread } from './thread-store.js'
 
-/** A thread that stood still for so much of the TTL is not held to keep a lease. */
+/** A thread that stood still for this share of the TTL is not held to keep a lease. */
 const STALLED_SHARE = 1 / 6
 /** A block so close below the limit may meet it: the last beat was before. */
 const BEAT_SHARE = 1 / 4
@@ -54,7 +54,9 @@ export class Blocks {
     this.#terms = terms
     this.#ttlMs = terms.ttlMs
     this.#channel.unref()
-    this.#channel.onmessage = ({ data }) => this.#hear(data as Stalled)
+    this.#channel.addEventListener('message', (event) =>
+      this.#hear((event as MessageEvent).data as Stalled | ToThread),
+    )
     library.onLockEvent('helper-lost', ({ error }) =>
       site.fault(`The thread that renews has ended: ${String(error)}`),
     )
@@ -110,8 +112,9 @@ export class Blocks {
     return keeps && blockedMs < blockedAtMostMs - BEAT_SHARE * this.#ttlMs
   }
 
-  #hear({ said, sinceNs, ms }: Stalled): void {
-    if ((said as string) !== 'stalled') return
+  #hear(message: Stalled | ToThread): void {
+    if (!('said' in message)) return
+    const { sinceNs, ms } = message
     const lost = this.#lost.get(sinceNs) ?? []
     this.#lost.delete(sinceNs)
     if (ms > STALLED_SHARE * this.#ttlMs) return
@@ -122,7 +125,7 @@ export class Blocks {
   }
 
   #tell(order: ToThread): void {
-    this.#channel.postMessage(order)
+    send(this.#channel, order)
   }
 
   end(): void {

@@ -1,6 +1,6 @@
 /**
  * The store of the thread that renews beside the event loop of a client. It stands still when the
- * client tells it to, and reports for how long it could not have renewed.
+ * client asks for it, and reports for how long it could not have renewed.
  */
 import { BroadcastChannel } from 'node:worker_threads'
 import { storeOf } from '@holdfast/stores'
@@ -9,7 +9,7 @@ import type { Assignment } from '../protocol.js'
 import { loadLibrary } from './library.js'
 import { nowNs } from './log.js'
 
-/** What the module is told in its URL. */
+/** What the URL of the module says. */
 export type ThreadTerms = Pick<Assignment, 'store' | 'connection' | 'copy' | 'index'>
 
 /** The name of the channel between the two threads of a process. */
@@ -49,14 +49,16 @@ function watched(store: Store): Store {
     tickNs = nowNs()
   }, TICK_MS)
   const channel = new BroadcastChannel(CHANNEL)
-  channel.onmessage = ({ data }) => {
-    const order = data as ToThread
-    if (order.ask === 'stop') return void setTimeout(() => standStill(order.forMs), order.afterMs)
-    const { sinceNs } = order
+  const answer = (sinceNs: bigint): void => {
     const met = stalls.filter(({ untilNs }) => untilNs > sinceNs)
     const ms = Math.max(0, ...met.map((stall) => stall.ms))
-    channel.postMessage({ said: 'stalled', sinceNs, ms } satisfies Stalled)
+    send(channel, { said: 'stalled', sinceNs, ms })
   }
+  channel.addEventListener('message', (event) => {
+    const order = (event as MessageEvent).data as ToThread
+    if (order.ask === 'stalled') answer(order.sinceNs)
+    else setTimeout(() => standStill(order.forMs), order.afterMs)
+  })
   const renew = store.renew.bind(store)
   store.renew = async (renewals, take) => {
     const startNs = nowNs()
@@ -67,6 +69,12 @@ function watched(store: Store): Store {
     }
   }
   return store
+}
+
+/** Sends to the other thread. A channel of threads knows no origins, other than one of windows. */
+export function send(channel: BroadcastChannel, message: ToThread | Stalled): void {
+  const post = channel.postMessage.bind(channel)
+  post(message)
 }
 
 function standStill(ms: number): void {

@@ -14,7 +14,10 @@ export interface Distribution {
 export interface Announcements {
   /** Of holders whose process ran: announcement − deadline. Negative is before the deadline. */
   readonly awake: Distribution | undefined
-  /** Of holders whose process was stopped or blocked at the deadline: announcement − the moment of waking. */
+  /**
+   * Of holders whose process was stopped or blocked at the deadline: announcement − the moment of
+   * waking.
+   */
   readonly woken: Distribution | undefined
   readonly reasons: Readonly<Record<string, number>>
 }

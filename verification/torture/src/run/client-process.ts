@@ -115,7 +115,7 @@ export class ClientProcess {
     await this.said('exported', EXPORTING_MS)
   }
 
-  /** Lets the process block its event loop, and stops it meanwhile where the fault says so. */
+  /** Lets the process block its event loop. Some faults stop it meanwhile. */
   block({ forMs, byMs }: Fault): void {
     this.#said.delete('woke')
     this.tell({ ask: 'block', forMs, byMs })

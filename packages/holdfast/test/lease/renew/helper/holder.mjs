@@ -3,6 +3,7 @@
  * `{ url | directory | rest, options, blockMs, scene, warmMs, awaitWorker, lingerMs }`.
  * It prints a line of JSON for each step.
  */
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { BroadcastChannel } from 'node:worker_threads'
 import { createLocks, onLockEvent } from 'holdfast'
@@ -32,7 +33,7 @@ function openIt() {
 
 function workerConnected() {
   const channel = new BroadcastChannel('worker')
-  return new Promise((resolve) => (channel.onmessage = resolve)).finally(() => channel.close())
+  return once(channel, 'message').finally(() => channel.close())
 }
 
 const store = await openIt()

@@ -21,7 +21,8 @@ export default async function notedStore() {
   }
   await store.inspect(['warm'])
   const channel = new BroadcastChannel('worker')
-  channel.postMessage('connected')
+  const { postMessage } = channel
+  postMessage.call(channel, 'connected')
   channel.close()
   return store
 }
