@@ -2,6 +2,7 @@
  * Runs one case, from the first event to the last, and hands back all that there is to judge it by.
  */
 import type { HistoryEvent } from '@holdfast/conformance'
+import { isLockError } from 'holdfast'
 import type { Case } from './case.js'
 import { arrange } from './faults/apply.js'
 import { realRuntime, type Runtime } from './runtime.js'
@@ -150,9 +151,13 @@ function leftOver(
 }
 
 /**
- * Follows the renewals and the queueing of all clients, which only the runtime's events tell of.
+ * Follows the renewals, the queueing and the defects of all clients, which only the runtime's
+ * events report. The deadlocks run without a subscriber.
  */
-function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[]): () => void {
+function listen(
+  { runtime, chronicle, claimants, circumstances }: Ground,
+  sites: readonly Site[],
+): () => void {
   const siteOf = (clientId: string): Site | undefined =>
     sites.find(({ client }) => client.locks.clientId === clientId)
   const stopRenewed = runtime.onLockEvent('renewed', ({ clientId, claimId }) => {
@@ -171,10 +176,15 @@ function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[
       })
     }
   })
+  const stopError = runtime.onLockEvent('error', ({ lock: key, error }) => {
+    if (isLockError(error) && error.code === 'INTERNAL')
+      circumstances.breach({ property: 'error', key, message: error.message })
+  })
   return () => {
     stopRenewed()
     stopLost()
     stopQueued()
+    stopError()
   }
 }
 

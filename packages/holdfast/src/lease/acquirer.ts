@@ -10,7 +10,7 @@ import type { Grant } from './grant/grant.js'
 import { releaseGrant } from './local-queue/local-hand-off.js'
 import { abortBefore } from './hold/early-abort.js'
 import { asHeldLease, HeldLease } from './hold/held-lease.js'
-import type { GrantReturner } from './hold/hold.js'
+import type { GrantReturner } from './release/grant-returner.js'
 import {
   ACQUIRE_KEYS,
   RUN_KEYS,
@@ -71,7 +71,7 @@ export class Acquirer {
     if (this.#isShared) this.#queues = cohorts
     else if (passesOn) this.#queues = fifoQueues
     else this.#queues = noHandOffQueues[settings.renew ? 'renewed' : 'fixed']
-    this.#alone = { returnGrant: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
+    this.#alone = { returnGrant: (...grant) => releaseGrant(client, ...grant) }
   }
 
   /** The claim of the caller that has waited longest. */

@@ -156,6 +156,26 @@ for (const library of LIBRARIES) {
       await Promise.all([locks.close(), others.close()])
     })
 
+    test('a lock whose first attempt was in doubt passes on with its release', async () => {
+      const server = await startServer()
+      const proxy = await startProxy(server)
+      const locks = createLocks(openThrough(proxy, library))
+      const mutex = locks.mutex('lock')
+      await (await mutex.acquire()).release()
+      const { answeredBytes } = proxy
+      proxy.faults.dropReplies = true
+      const first = mutex.acquire()
+      await eventually('an answer is lost', () => proxy.answeredBytes > answeredBytes)
+      proxy.heal()
+      proxy.reset()
+      const lease = await first
+      const next = mutex.acquire({ waitMs: 5000 })
+      // The server remembers this release, as the attempt may arrive once more.
+      expect(await lease.release()).toBe('released')
+      expect(await (await next).release()).toBe('released')
+      await locks.close()
+    })
+
     test('a claim that was refused when its connection broke takes no lock when it arrives once more', async () => {
       const server = await startServer()
       const proxy = await startProxy(server)

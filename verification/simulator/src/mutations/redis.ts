@@ -53,8 +53,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'verbs/requests.js',
-        'reject(this.explain(caught, claim.lock))',
-        "resolve('released')",
+        'this.fail(requests.explain(caught, this.claim.lock))',
+        "this.answer('released')",
       ),
     ],
     store: 'redis',

@@ -13,7 +13,8 @@ import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { withLocalWaiters } from '../grant/grant.js'
 import type { AwaitedClaim } from '../runtime/open-waits.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
-import type { SentAttempt } from '../runtime/sent-attempt.js'
+import { listenToAnswer } from '../runtime/listen-to-answer.js'
+import { SentAttempt, type AnswerTaker } from '../runtime/sent-attempt.js'
 import type { Services } from '../services.js'
 import { ClaimWakeUps } from '../wait/claim-wake-ups.js'
 
@@ -36,7 +37,7 @@ export interface FirstAttempt {
  */
 export type Obstacle = { readonly until: Promise<unknown> } | { readonly failure: LockError }
 
-export abstract class ClaimAttempts implements Retryable, AwaitedClaim {
+export abstract class ClaimAttempts implements Retryable, AwaitedClaim, AnswerTaker {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly order: number
   /** Where the claim stands in the store's queue, if the store reports it: see `Waiting`. */
@@ -79,8 +80,24 @@ export abstract class ClaimAttempts implements Retryable, AwaitedClaim {
     this.log = this.wakeUps = this.queueNumber = this.trustedFromMs = undefined
   }
 
+  /**
+   * Takes the answer to an attempt. Where the store answers at once, it takes the answer at once,
+   * since the watch must not begin later than needed.
+   */
+  abstract take(sent: SentAttempt, answer: AttemptResult): void
+
+  /** Takes the failure of an attempt. */
+  abstract fail(sent: SentAttempt, caught: unknown): void
+
   /** Takes the answer to an attempt, or its failure, when it comes. */
-  abstract take(sent: SentAttempt, answer: MaybePromise<AttemptResult>): void
+  hear(sent: SentAttempt, answer: MaybePromise<AttemptResult>): void {
+    if (!('then' in answer)) {
+      this.take(sent, answer)
+      return
+    }
+    sent.taker = this
+    listenToAnswer(answer, sent)
+  }
 
   /** Takes a grant that a wake-up carried. */
   protected abstract takePush(pushed: PushedGrant): void
@@ -153,7 +170,7 @@ export abstract class ClaimAttempts implements Retryable, AwaitedClaim {
     const { options, localWaiters } = this.terms.attemptTerms()
     this.claim = withLocalWaiters(this.claim, localWaiters)
     const sentMs = runtime.clock.monotonicMs()
-    const sent = { claim: this.claim, sentMs, offsetMs: runtime.clockOffsetMs(sentMs) }
+    const sent = new SentAttempt(this.claim, sentMs, runtime.clockOffsetMs(sentMs))
     let answer: MaybePromise<AttemptResult>
     try {
       answer = runtime.store.attempt(this.claim, options)
@@ -161,7 +178,7 @@ export abstract class ClaimAttempts implements Retryable, AwaitedClaim {
       answer = Promise.reject(error)
     }
     this.noteSent(sent, isRetry)
-    this.take(sent, answer)
+    this.hear(sent, answer)
   }
 
   private noteSent(sent: SentAttempt, isRetry: boolean): void {

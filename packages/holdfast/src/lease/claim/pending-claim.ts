@@ -9,7 +9,6 @@
 import type { AttemptResult, PushedGrant, RenewResult } from '../../store/contract.js'
 import { LockLostError } from '../../errors.js'
 import { invariant } from '../../invariant.js'
-import type { MaybePromise } from '../../store/maybe-promise.js'
 import { ClaimAttempts } from './claim-attempts.js'
 import {
   afterBusy,
@@ -33,15 +32,7 @@ import { isRetryable } from '../release/release-until-answered.js'
 const POLLS_OF_NEW_CLAIMS = 8
 
 export class PendingClaim extends ClaimAttempts {
-  /**
-   * Takes the answer to an attempt when it comes. Where the store answers at once, it takes the
-   * answer at once, since the watch must not begin later than needed.
-   */
-  take(sent: SentAttempt, answer: MaybePromise<AttemptResult>): void {
-    if ('then' in answer) {
-      answer.then(this.take.bind(this, sent), this.fail.bind(this, sent))
-      return
-    }
+  take(sent: SentAttempt, answer: AttemptResult): void {
     if (channels.attempted.hasSubscribers) announceAnswer(this.services.runtime, sent, answer)
     // The answer may be about an earlier claim that was given up.
     if (this.state === ENDED || sent.claim.id !== this.claim.id) return
@@ -191,7 +182,7 @@ export class PendingClaim extends ClaimAttempts {
    * again with the same id, since the outcome of the attempt is unknown. Wrong credentials stay
    * wrong, and an attempt that does not queue fails at once.
    */
-  private fail(sent: SentAttempt, caught: unknown): void {
+  fail(sent: SentAttempt, caught: unknown): void {
     // No caller wants the claim, or a later attempt was answered.
     if (this.isOver || sent.claim.id !== this.claim.id || this.log?.isOpen(sent.sentMs) === false)
       return

@@ -7,7 +7,7 @@ import type { Obstacle } from './claim-attempts.js'
 import { PendingClaim } from './pending-claim.js'
 import { channels } from '../runtime/events.js'
 import type { ClaimTemplate } from '../runtime/runtime.js'
-import { announceAnswer } from '../runtime/sent-attempt.js'
+import { announceAnswer, SentAttempt } from '../runtime/sent-attempt.js'
 import type { Services } from '../services.js'
 import { isRetryable } from '../release/release-until-answered.js'
 
@@ -45,11 +45,11 @@ export function startClaim(
       throw error
     answer = Promise.reject(error)
   }
-  const sent = { claim, sentMs, offsetMs }
+  const sent = new SentAttempt(claim, sentMs, offsetMs)
   if ('then' in answer || answer.outcome !== 'granted' || answer.alreadyGranted) {
     const first = { claim, sent, behind: release }
     const pending = new PendingClaim(services, template, terms, listener, first)
-    pending.take(sent, answer)
+    pending.hear(sent, answer)
     // A store that answers at once may have ended the claim.
     return 'then' in answer || !pending.isOver ? pending : undefined
   }

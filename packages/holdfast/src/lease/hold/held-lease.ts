@@ -135,10 +135,11 @@ export class HeldLease extends Hold implements WriteLease, Enterable {
   release(extra?: unknown): Promise<'released' | 'lost'> {
     try {
       if (extra !== undefined) this.#checkNoOptions('release', extra)
+      const isFirst = this.outcome === undefined
       const outcome = this.return()
-      return typeof outcome === 'string'
-        ? Promise.resolve(outcome)
-        : outcome.catch(rejectForCallers)
+      if (typeof outcome === 'string') return Promise.resolve(outcome)
+      // The first one rejects for its caller already.
+      return isFirst ? outcome : outcome.catch(rejectForCallers)
     } catch (error) {
       return Promise.reject(error)
     }

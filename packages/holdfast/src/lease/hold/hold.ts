@@ -17,17 +17,13 @@ import type { Grant } from '../grant/grant.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from '../services.js'
 import { WeakLease, type Forgettable } from './forgotten-leases.js'
-import type { ReleaseOutcome } from '../release/release-until-answered.js'
-
-/** Takes grants back: the local queue that a grant serves, or the store alone. */
-export interface GrantReturner {
-  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome
-}
+import type { GrantReturner } from '../release/grant-returner.js'
+import type { ReleaseListener, ReleaseOutcome } from '../release/release-until-answered.js'
 
 /** Leaves the error of a release to the caller of `release`, which gets it as well. */
 function leaveToCaller(): void {}
 
-export class Hold implements Forgettable {
+export class Hold implements Forgettable, ReleaseListener {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly token: bigint
   declare readonly endsMs: number
@@ -36,6 +32,8 @@ export class Hold implements Forgettable {
   declare private place: Place<OpenLease>
   declare private readonly returner: GrantReturner
   declare private readonly startedMs: number
+  /** When it was released. */
+  declare private releasedMs: number
   declare protected lost: LockLostError | undefined
   declare protected outcome: ReleaseOutcome | undefined
   /** How it left its holder otherwise than by a release or a loss. */
@@ -58,7 +56,7 @@ export class Hold implements Forgettable {
     this.services = services
     this.grant = grant
     this.token = grant.token
-    this.startedMs = nowMs
+    this.startedMs = this.releasedMs = nowMs
     this.endsMs = nowMs + maxHoldMs
     this.returner = returner
     grant.holder = this
@@ -173,12 +171,14 @@ export class Hold implements Forgettable {
     const isHolder = grant.holder === (this.weak ?? this)
     invariant(isHolder, 'only the holder of a grant returns it', grant.claim.lock)
     grant.holder = undefined
-    const outcome = this.returner.returnGrant(grant, nowMs)
+    this.releasedMs = nowMs
+    const outcome = this.returner.returnGrant(grant, nowMs, this)
     this.outcome = lateness ? 'lost' : outcome
     if (lateness) this.noteLateLoss(lateness, nowMs)
+    // Its caller gets the loss, and not this promise.
+    if (lateness && typeof outcome !== 'string') outcome.catch(leaveToCaller)
     this.listeners?.onOver?.()
-    if (typeof outcome === 'string') this.noteReleased(outcome, nowMs)
-    else void outcome.then((answer) => this.noteReleased(answer, nowMs), leaveToCaller)
+    if (typeof outcome === 'string') this.onReleased(outcome)
     return this.outcome
   }
 
@@ -211,11 +211,11 @@ export class Hold implements Forgettable {
   }
 
   /** @param outcome the store's answer; the clock may have said otherwise before */
-  private noteReleased(outcome: 'released' | 'lost', nowMs: number): void {
-    if (outcome === 'lost' && !this.lost) this.noteLateLoss('expired', nowMs)
+  onReleased(outcome: 'released' | 'lost'): void {
+    if (outcome === 'lost' && !this.lost) this.noteLateLoss('expired', this.releasedMs)
     if (!channels.released.hasSubscribers) return
     const { services, grant } = this
-    const durationMs = nowMs - this.startedMs
+    const durationMs = this.releasedMs - this.startedMs
     const result = this.lost ? 'lost' : outcome
     services.runtime.announce('released', grant.claim, { outcome: result, durationMs })
   }

@@ -6,7 +6,7 @@
  * is withdrawn and a new one queues behind the other processes, in one round trip where the store
  * batches.
  */
-import { LinkedSet, type Place } from '../../collections/linked-set.js'
+import { LinkedSet } from '../../collections/linked-set.js'
 import { invariant } from '../../invariant.js'
 import type { AttemptOptions } from '../../store/contract.js'
 import { channels } from '../runtime/events.js'
@@ -16,13 +16,13 @@ import type { Services } from '../services.js'
 import { Grant, type GrantQueue } from '../grant/grant.js'
 import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-hand-off.js'
 import { HeldLease } from '../hold/held-lease.js'
-import type { GrantReturner } from '../hold/hold.js'
+import type { GrantReturner } from '../release/grant-returner.js'
 import type { AwaitedClaim, ClaimSource } from '../runtime/open-waits.js'
 import type { AttemptTerms, ClaimListener, ClaimTerms } from '../claim/claim-terms.js'
 import type { Outage } from '../wait/outage.js'
 import type { PendingClaim } from '../claim/pending-claim.js'
 import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/release-until-answered.js'
+import type { ReleaseListener, ReleaseOutcome } from '../release/release-until-answered.js'
 
 export class CohortQueue
   implements GrantReturner, GrantQueue, ClaimSource, ClaimTerms, ClaimListener
@@ -90,8 +90,8 @@ export class CohortQueue
       this.#pending = found
     }
     const wait = new CallerWait<HeldLease>(runtime, this.#template.lock, nowMs, limits, maxHoldMs)
-    const place = this.#waits.add(wait)
-    wait.onGiveUp = () => this.#leave(place)
+    wait.queuePlace = this.#waits.add(wait)
+    wait.onGiveUp = this.#onGiveUp
     wait.source = this
     return wait.promise
   }
@@ -148,14 +148,14 @@ export class CohortQueue
     this.#moveOn(grant)
   }
 
-  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
+  returnGrant(grant: Grant, nowMs: number, listener?: ReleaseListener): ReleaseOutcome {
     const isHandedOn = this.#waits.size > 0 && canHandOff(this.#services.runtime, grant, nowMs)
     const next = isHandedOn ? this.#waits.shift() : undefined
     if (next) {
       handOff(this.#services, grant, next, this, nowMs)
       return 'released'
     }
-    const outcome = releaseGrant(this.#services, grant, nowMs)
+    const outcome = releaseGrant(this.#services, grant, nowMs, listener)
     this.#moveOn(grant)
     return outcome
   }
@@ -186,8 +186,9 @@ export class CohortQueue
     }
   }
 
-  #leave(place: Place<CallerWait<HeldLease>>): void {
-    this.#waits.delete(place)
+  /** One function for all waits, and none for each. */
+  readonly #onGiveUp = ({ queuePlace }: CallerWait<HeldLease>): void => {
+    if (queuePlace) this.#waits.delete(queuePlace)
     if (this.#waits.size > 0) return
     this.#pending?.stop()
     this.#pending = undefined

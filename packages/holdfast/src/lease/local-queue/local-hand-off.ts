@@ -2,16 +2,17 @@
  * Hand-off: the leases that callers of one process have under one grant, one after the other,
  * without a call to the store. Each has a token of its own, from the block that the grant reserved.
  */
+import { rejectForCallers } from '../../async/caller-frames.js'
 import { invariant } from '../../invariant.js'
 import { channels } from '../runtime/events.js'
 import type { Grant } from '../grant/grant.js'
 import { HeldLease } from '../hold/held-lease.js'
-import type { GrantReturner } from '../hold/hold.js'
+import type { GrantReturner } from '../release/grant-returner.js'
 import { leaveTaken } from '../release/stay-taken.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Services } from '../services.js'
 import type { CallerWait } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/release-until-answered.js'
+import type { ReleaseListener, ReleaseOutcome } from '../release/release-until-answered.js'
 
 /** A grant may pass this often, and for this long, before the store's queue has its turn. */
 export const HAND_OFFS_IN_A_ROW = 32
@@ -51,13 +52,20 @@ export function handOff(
   wait.serve(lease)
 }
 
-/** Releases a grant in the store. */
-export function releaseGrant(services: Services, grant: Grant, nowMs: number): ReleaseOutcome {
+/** Releases a grant in the store. See `GrantReturner.returnGrant`. */
+export function releaseGrant(
+  services: Services,
+  grant: Grant,
+  nowMs: number,
+  listener?: ReleaseListener,
+): ReleaseOutcome {
   invariant(grant.isOpen, 'a grant is released once', grant.claim.lock)
   grant.state = 'released'
   services.renewals.remove(grant)
-  if (nowMs < grant.keptUntilMs) return leaveTaken(services.runtime, grant, nowMs)
-  const outcome = services.withdrawals.release(grant.claim, grant.deadlineMs, nowMs)
+  if (nowMs < grant.keptUntilMs) {
+    return leaveTaken(services.runtime, grant, nowMs, listener).catch(rejectForCallers)
+  }
+  const outcome = services.withdrawals.release(grant.claim, grant.deadlineMs, nowMs, listener)
   services.pauses?.noteReleased(grant.claim.lock, outcome, nowMs - grant.grantedMs)
   return outcome
 }

@@ -9,9 +9,9 @@ import type { AwaitedClaim } from '../runtime/open-waits.js'
 import type { Grant } from '../grant/grant.js'
 import { releaseGrant } from './local-hand-off.js'
 import type { HeldLease } from '../hold/held-lease.js'
-import type { GrantReturner } from '../hold/hold.js'
+import type { GrantReturner } from '../release/grant-returner.js'
 import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/release-until-answered.js'
+import type { ReleaseListener, ReleaseOutcome } from '../release/release-until-answered.js'
 
 export class NoHandOffQueue implements GrantReturner {
   readonly #services: Services
@@ -41,7 +41,7 @@ export class NoHandOffQueue implements GrantReturner {
     return wait.promise
   }
 
-  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
-    return releaseGrant(this.#services, grant, nowMs)
+  returnGrant(grant: Grant, nowMs: number, listener?: ReleaseListener): ReleaseOutcome {
+    return releaseGrant(this.#services, grant, nowMs, listener)
   }
 }

@@ -22,9 +22,9 @@ import { outsideContext } from '../../async/async-context.js'
 import type { Grant } from '../grant/grant.js'
 import { canHandOff, handOff, HAND_OFFS_IN_A_ROW, releaseGrant } from './local-hand-off.js'
 import type { HeldLease } from '../hold/held-lease.js'
-import type { GrantReturner } from '../hold/hold.js'
+import type { GrantReturner } from '../release/grant-returner.js'
 import { CallerWait, type WaitLimits } from '../wait/caller-wait.js'
-import type { ReleaseOutcome } from '../release/release-until-answered.js'
+import type { ReleaseListener, ReleaseOutcome } from '../release/release-until-answered.js'
 
 export class StoreOrderQueue implements GrantReturner {
   readonly #services: Services
@@ -75,9 +75,9 @@ export class StoreOrderQueue implements GrantReturner {
     return wait.promise
   }
 
-  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
+  returnGrant(grant: Grant, nowMs: number, listener?: ReleaseListener): ReleaseOutcome {
     const next = canHandOff(this.#services.runtime, grant, nowMs) ? this.#behind(grant) : undefined
-    if (!next) return this.#release(grant, nowMs)
+    if (!next) return this.#release(grant, nowMs, listener)
     const { wait, pending: its } = next.value
     grant.queueNumber = its?.queueNumber
     this.#queued.leave(next)
@@ -98,8 +98,8 @@ export class StoreOrderQueue implements GrantReturner {
     return first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined
   }
 
-  #release(grant: Grant, nowMs: number): ReleaseOutcome {
-    const outcome = releaseGrant(this.#services, grant, nowMs)
+  #release(grant: Grant, nowMs: number, listener: ReleaseListener | undefined): ReleaseOutcome {
+    const outcome = releaseGrant(this.#services, grant, nowMs, listener)
     if (this.#inRow && typeof outcome !== 'string') {
       this.#openReleases += 1
       const answered = (): void => {

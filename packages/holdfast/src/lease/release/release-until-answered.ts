@@ -5,12 +5,15 @@
  * whole TTL. A withdraw is repeated with the same id until it is answered. After the claim's TTL it
  * is not needed any more.
  */
+import { rejectForCallers } from '../../async/caller-frames.js'
 import { beginCall, endCall } from '../../async/keep-alive.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
 import { repeatUntilAnswered } from '../../in-doubt/repeated-requests.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, WithdrawOutcome } from '../../store/contract.js'
 import { isPromise, type MaybePromise } from '../../store/maybe-promise.js'
+import type { AnswerListener } from '../../store/pending-answer.js'
+import { listenToAnswer } from '../runtime/listen-to-answer.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** How long to pause between two tries, in milliseconds. */
@@ -23,6 +26,11 @@ const END_FOR_MS = 5000
 /** What a release comes to: at once where the store answers at once. */
 export type ReleaseOutcome = 'released' | 'lost' | Promise<'released' | 'lost'>
 
+/** Hears how the store answered a release. */
+export interface ReleaseListener {
+  onReleased(outcome: 'released' | 'lost'): void
+}
+
 export class Withdrawals {
   readonly #runtime: Runtime
   readonly #pending = new Set<Promise<void>>()
@@ -30,11 +38,6 @@ export class Withdrawals {
   #releases = 0
   #onReleased: (() => void) | undefined
   #ended = false
-  /** Ends a release that the store has answered. One function for all releases. */
-  readonly #onAnswer = (outcome: WithdrawOutcome): 'released' | 'lost' => {
-    this.#released()
-    return judge(outcome)
-  }
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
@@ -59,10 +62,16 @@ export class Withdrawals {
   /**
    * Releases a held claim, without a promise where the store needs none.
    * @param deadlineMs when its lease ends
+   * @param listener hears the outcome before the promise resolves; nothing of a failure
    * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw continues
    * in the background.
    */
-  release(claim: Claim, deadlineMs: number, nowMs: number): ReleaseOutcome {
+  release(
+    claim: Claim,
+    deadlineMs: number,
+    nowMs: number,
+    listener?: ReleaseListener,
+  ): ReleaseOutcome {
     let answer: MaybePromise<WithdrawOutcome>
     try {
       answer = this.#runtime.store.withdraw(claim)
@@ -72,10 +81,14 @@ export class Withdrawals {
     if (!isPromise(answer)) return judge(answer)
     if (this.#releases === 0) beginCall()
     this.#releases += 1
-    const giveUpMs = Math.min(deadlineMs, nowMs + RELEASE_FOR_MS)
-    return Promise.resolve(answer).then(this.#onAnswer, (error: unknown) =>
-      this.#releaseAgain(claim, giveUpMs, error),
+    const release = new OpenRelease(
+      this,
+      claim,
+      Math.min(deadlineMs, nowMs + RELEASE_FOR_MS),
+      listener,
     )
+    listenToAnswer(answer, release)
+    return release.promise
   }
 
   /**
@@ -100,7 +113,8 @@ export class Withdrawals {
     await Promise.all(this.#pending)
   }
 
-  #released(): void {
+  /** Notes the end of a release. Its caller has called `release`. */
+  released(): void {
     this.#releases -= 1
     invariant(this.#releases >= 0, 'a release ends once')
     if (this.#releases > 0) return
@@ -113,7 +127,7 @@ export class Withdrawals {
    * any more may have forgotten that request, or may have lost the grant before it came. So neither
    * a loss nor a release is announced.
    */
-  async #releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<'released'> {
+  async releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<'released'> {
     let outcome: WithdrawOutcome
     try {
       outcome = await this.#untilAnswered(claim, giveUpMs, false, Promise.reject(error))
@@ -121,7 +135,7 @@ export class Withdrawals {
       this.inBackground(claim)
       throw this.#unknownRelease(claim, caught)
     } finally {
-      this.#released()
+      this.released()
     }
     if (outcome === 'released') return outcome
     throw this.#unknownRelease(claim, error, 'had ended when the release was repeated.')
@@ -160,6 +174,47 @@ export class Withdrawals {
         (now === undefined ? isFree : `The lease ${now}`),
       { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#runtime.store.name, cause },
     )
+  }
+}
+
+/** A release whose caller waits for the answer of the store. */
+class OpenRelease implements AnswerListener<WithdrawOutcome> {
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare readonly promise: Promise<'released' | 'lost'>
+  declare private resolve: (outcome: 'released' | 'lost' | Promise<never>) => void
+  declare private readonly withdrawals: Withdrawals
+  declare private readonly claim: Claim
+  declare private readonly giveUpMs: number
+  declare private readonly listener: ReleaseListener | undefined
+
+  constructor(
+    withdrawals: Withdrawals,
+    claim: Claim,
+    giveUpMs: number,
+    listener: ReleaseListener | undefined,
+  ) {
+    this.promise = new Promise((resolve) => (this.resolve = resolve))
+    this.withdrawals = withdrawals
+    this.claim = claim
+    this.giveUpMs = giveUpMs
+    this.listener = listener
+  }
+
+  answered(answer: WithdrawOutcome): void {
+    this.withdrawals.released()
+    this.settle(judge(answer))
+  }
+
+  failed(cause: unknown): void {
+    this.withdrawals.releaseAgain(this.claim, this.giveUpMs, cause).then(
+      (outcome) => this.settle(outcome),
+      (reason: unknown) => this.resolve(rejectForCallers(reason)),
+    )
+  }
+
+  private settle(outcome: 'released' | 'lost'): void {
+    this.listener?.onReleased(outcome)
+    this.resolve(outcome)
   }
 }
 

@@ -151,6 +151,14 @@ export const channels = Object.fromEntries(
   EVENT_NAMES.map((name) => [name, channel(channelName(name))]),
 ) as Readonly<Record<LockEventName, Channel>>
 
+const allChannels = Object.values(channels)
+
+/** Whether any event has subscribers. */
+export function hasListeners(): boolean {
+  for (const { hasSubscribers } of allChannels) if (hasSubscribers) return true
+  return false
+}
+
 /**
  * Publishes an event. Subscribers run outside the current async context, so they cannot re-enter
  * its locks. Node reports a subscriber that throws, and the caller does not see it.

@@ -7,6 +7,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
+import { rejectForCallers } from '../../async/caller-frames.js'
 import { detached, startWithoutValue } from '../../async/async-context.js'
 import type { LockKind } from '../../store/contract.js'
 import { withJson } from '../../store/with-json.js'
@@ -259,11 +260,12 @@ export function traceRelease(
   release: () => 'released' | 'lost' | Promise<'released' | 'lost'>,
 ): Promise<'released' | 'lost'> {
   const trace = new CallTrace(runtime, 'release', { lock, kind, claimId, token })
-  return trace.follow(
+  const outcome = trace.follow(
     release,
-    (outcome) => trace.settle(outcome),
+    (answer) => trace.settle(answer),
     (error) => trace.fail('error', error),
   )
+  return outcome.catch(rejectForCallers)
 }
 
 /** A lease, as far as its traces show it. */

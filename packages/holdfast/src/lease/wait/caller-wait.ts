@@ -61,7 +61,9 @@ export class CallerWait<T> implements OpenWait {
   /** How long this caller may hold the lock that it waits for. */
   declare readonly maxHoldMs: number
   /** Called when the caller gives up before it was served. */
-  declare onGiveUp: (() => void) | undefined
+  declare onGiveUp: ((wait: CallerWait<T>) => void) | undefined
+  /** Its place in the queue of a cohort. */
+  declare queuePlace: Place<CallerWait<T>> | undefined
   declare source: ClaimSource | undefined
   declare private readonly runtime: Runtime
   declare private readonly limits: WaitLimits
@@ -87,7 +89,7 @@ export class CallerWait<T> implements OpenWait {
     this.lock = lock
     this.startedMs = startedMs
     this.maxHoldMs = maxHoldMs
-    this.onGiveUp = this.source = undefined
+    this.onGiveUp = this.queuePlace = this.source = undefined
     this.runtime = runtime
     this.limits = limits
     this.place = runtime.waits.add(this)
@@ -140,14 +142,14 @@ export class CallerWait<T> implements OpenWait {
   giveUp(reason: unknown): void {
     if (!this.place.taken) return
     this.fail(reason)
-    this.onGiveUp?.()
+    this.onGiveUp?.(this)
   }
 
   /** Rejects with the reason of the caller's signal itself. */
   private abort(reason: unknown): void {
     if (!this.place.taken) return
     this.reject(reason)
-    this.onGiveUp?.()
+    this.onGiveUp?.(this)
   }
 
   /** Gives up when the store has been away for too long. */
@@ -185,7 +187,7 @@ export class CallerWait<T> implements OpenWait {
         throw new LockTimeoutError(waitMs, { lock, store: store.name, holders: found, clientId })
       })
       this.serve(timeout)
-      this.onGiveUp?.()
+      this.onGiveUp?.(this)
     }
   }
 }

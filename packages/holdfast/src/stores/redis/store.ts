@@ -2,7 +2,6 @@
  * The Redis store: the grant rule in Lua, one script call for each tick (in a Cluster one for each
  * lock), grants pushed to waiters.
  */
-import type { LockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AdoptResult,
@@ -25,16 +24,9 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import {
-  isRefusal,
-  isWrite,
-  lineOf,
-  readAttempt,
-  readOnce,
-  readWithdrawal,
-  textOf,
-} from './wire/answers.js'
+import { isRefusal, readOnce, readWithdrawal, textOf } from './wire/answers.js'
 import { STORE_NAME } from './errors.js'
+import { AttemptRequest } from './verbs/attempt-request.js'
 import type { RedisRequests } from './verbs/requests.js'
 
 const TRAITS: Traits = {
@@ -77,38 +69,22 @@ export class RedisStore implements Store {
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
-    const { deployment, lateRequests, inbox, replicated } = this.requests
-    if (lateRequests.beingWithdrawn.has(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
-    const { breaks } = deployment
-    const terms = this.requests.encoder.attempt(claim, enqueue, tokens)
-    this.requests.lateWithdrawals.delete(claim.id)
-    inbox.attemptSent(claim.id)
-    const answer = new Promise<AttemptResult>((resolve, reject) => {
-      const done = (error: LockError | undefined, reply: unknown): void => {
-        inbox.attemptAnswered(claim.id)
-        try {
-          if (error !== undefined) throw error
-          const line = lineOf(reply)
-          if (deployment.breaks !== breaks) this.#noteSentTwice(claim, line)
-          const result = readAttempt(line, claim, tokens)
-          if (isWrite(result)) deployment.hasWritten = true
-          resolve(result)
-        } catch (caught) {
-          const failure = this.requests.explain(caught, claim.lock)
-          if (failure.code === 'STORE_UNAVAILABLE') lateRequests.add(claim)
-          reject(failure)
-        }
-      }
-      this.requests.batch.add({ verb: 'a', claim, terms, done })
-    })
-    return replicated ? this.#confirmed(claim, answer) : answer
+    const { requests } = this
+    if (requests.lateRequests.beingWithdrawn.has(claim.id))
+      return Promise.resolve({ outcome: 'withdrawn' })
+    const terms = requests.encoder.attempt(claim, enqueue, tokens)
+    requests.lateWithdrawals.delete(claim.id)
+    requests.inbox.attemptSent(claim.id)
+    const answer = new AttemptRequest(requests, claim, terms, tokens, this.#onSentTwice)
+    requests.batch.add(answer)
+    return requests.replicated ? this.#confirmed(claim, answer) : answer
   }
 
   /**
    * Notes that a connection broke while an attempt was in flight. The client library may have sent
    * the attempt twice, if the store did not.
    */
-  #noteSentTwice(claim: Claim, line: string): void {
+  readonly #onSentTwice = (claim: Claim, line: string): void => {
     const { lateRequests } = this.requests
     lateRequests.add(claim)
     // Its caller does not withdraw a claim that was refused. The first arrival may come last, when

@@ -12,6 +12,7 @@ import type {
   RenewalListener,
   RenewResult,
 } from '../../../store/contract.js'
+import { PendingAnswer } from '../../../store/pending-answer.js'
 import { AdminCalls } from './admin-calls.js'
 import { lineOf, readAdoption, textOf } from '../wire/answers.js'
 import { batchQueue, withdrawalCall, type BatchRequest, type Verb } from './batches.js'
@@ -35,6 +36,49 @@ export interface RequestSettings {
   /** A lease counts only when replicas have it. */
   readonly replicated: boolean
 }
+
+/** A request whose answer is one line. */
+class AskedRequest<T> extends PendingAnswer<T> implements BatchRequest {
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare readonly verb: Verb
+  declare readonly claim: ClaimRef
+  declare readonly terms: EncodedTerms
+  declare private readonly requests: RedisRequests
+  declare private readonly read: LineReader<T>
+  declare private readonly breaks: number
+
+  constructor(
+    requests: RedisRequests,
+    verb: Verb,
+    claim: ClaimRef,
+    terms: EncodedTerms,
+    read: LineReader<T>,
+  ) {
+    super()
+    this.verb = verb
+    this.claim = claim
+    this.terms = terms
+    this.requests = requests
+    this.read = read
+    this.breaks = requests.deployment.breaks
+  }
+
+  done(error: LockError | undefined, reply?: unknown): void {
+    const { requests } = this
+    let answer: T
+    try {
+      if (error !== undefined) throw error
+      answer = this.read(lineOf(reply), requests.deployment.breaks !== this.breaks)
+    } catch (caught) {
+      this.fail(requests.explain(caught, this.claim.lock))
+      return
+    }
+    this.answer(answer)
+  }
+}
+
+/** Reads the line that answers a request. */
+type LineReader<T> = (line: string, mayBeSentTwice: boolean) => T
 
 /**
  * Returns the requests to the server of a client.
@@ -91,25 +135,11 @@ export class RedisRequests {
 
   readonly noteWritten = (): void => void (this.deployment.hasWritten = true)
 
-  /** Sends a request with the others of this tick. Resolves to its answer as `read` returns it. */
-  ask<T>(
-    verb: Verb,
-    claim: ClaimRef,
-    terms: EncodedTerms,
-    read: (line: string, mayBeSentTwice: boolean) => T,
-  ): Promise<T> {
-    const { breaks } = this.deployment
-    return new Promise((resolve, reject) => {
-      const done = (error: LockError | undefined, reply: unknown): void => {
-        try {
-          if (error !== undefined) throw error
-          resolve(read(lineOf(reply), this.deployment.breaks !== breaks))
-        } catch (caught) {
-          reject(this.explain(caught, claim.lock))
-        }
-      }
-      this.batch.add({ verb, claim, terms, done })
-    })
+  /** Sends a request with the others of this tick. Its answer is what `read` returns. */
+  ask<T>(verb: Verb, claim: ClaimRef, terms: EncodedTerms, read: LineReader<T>): PendingAnswer<T> {
+    const request = new AskedRequest(this, verb, claim, terms, read)
+    this.batch.add(request)
+    return request
   }
 
   /** Makes one promise for all of them: a process may hold ten thousand leases. */
