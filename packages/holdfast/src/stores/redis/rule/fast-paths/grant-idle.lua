@@ -6,13 +6,13 @@
 --         ttl_ms, tokens, terms  of the attempt
 --         floor_line  the answer with the token that is the server's time
 -- Output  line  the answer; nil where the lock is not idle or the claim was withdrawn
-local token, tombs_until, kept_until, counts, ring = token_floor, 0, 0, '\0\0\0\0\0\0\0\0\0\0', ''
+local token, since_trim, tombs_until, kept_until, ring = token_floor, 0, 0, 0, ''
 local is_idle = not head
-if head and type(head) == 'string' and #head >= IDLE_LENGTH and head:byte() == IDLE then
+-- An error is a table without a length.
+if head and #head >= IDLE_LENGTH and head:byte() == IDLE then
   local last_token
-  tombs_until, kept_until, last_token = struct.unpack('>ddd', head, 4)
+  since_trim, tombs_until, kept_until, last_token = struct.unpack('>Hddd', head, 2)
   if last_token >= token then token = last_token + 1 end
-  counts = sub(head, 2, 11)
   ring = sub(head, IDLE_LENGTH + 1)
   -- A longer id that only begins alike is no harm: the general path looks again.
   is_idle = not ring:find(id, 1, true)
@@ -29,7 +29,8 @@ if is_idle then
     keep_ms = math.max(ttl_ms + needed_ms, tombs_until - now)
     kept_until = now + keep_ms
   end
-  local sole = '\2' .. counts .. struct.pack('>dddH', kept_until, token + tokens - 1, now + ttl_ms, #ring)
+  local last_token = token + tokens - 1
+  local sole = struct.pack('>BHddddH', SOLE_ONE, since_trim, tombs_until, kept_until, last_token, now + ttl_ms, #ring)
     .. id .. '\0' .. ring .. terms
   local reply
   if keep_ms then

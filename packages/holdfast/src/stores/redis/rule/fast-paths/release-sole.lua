@@ -5,7 +5,8 @@
 --         head  what the key of the lock holds
 -- Output  line  the answer; nil where the claim does not hold it so, or its lease has ended
 --         head  what the key holds then
-if type(head) == 'string' and head:byte() == SOLE_ONE then
+-- An error is a table without a length.
+if head and #head > SOLE_LENGTH and head:byte() == SOLE_ONE then
   local ring_at = SOLE_LENGTH + #id + 2
   -- Text is searched in place, since a part of it would have to be made first.
   if head:find(id, SOLE_LENGTH + 1, true) == SOLE_LENGTH + 1 and head:byte(ring_at - 1) == 0 then
