@@ -18,7 +18,7 @@ function makeBatches() {
     oneLockACall: false,
     publishTo: 'PUBLISH channel',
     atTickEnd: (work) => void atTickEnd.push(work),
-    send: (_listener, _script, keys, [, , first = '']) => {
+    send: (_listener, _script, keys, [, first = '']) => {
       const verbs = [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
       calls.push(`${verbs} ${keys.map((key) => lockOf('hf', key)).join(' ')}`)
     },
@@ -74,7 +74,7 @@ function callsOf(...requests: readonly (readonly [Verb, lock: string, weight?: n
     atTickEnd: (end) => void work.push(end),
     send: (_listener, script, keys, args) => {
       const [name] = Object.entries(scripts).find(([, value]) => value === script) ?? []
-      calls.push(`${name} ${args[1]} ${keys.length} ${args.length}`)
+      calls.push(`${name} ${args[0]} ${keys.length} ${args.length}`)
     },
   })
   const { owner } = makeClaim('any')
@@ -92,44 +92,47 @@ function callsOf(...requests: readonly (readonly [Verb, lock: string, weight?: n
   return calls
 }
 
+/** A TTL of 30 s, and one token or one withdrawal. */
+const ATTEMPTS = '        30720001'
+
 test.each([
-  [[['a', 'one']], 'applyBatch 30720001 1 4'],
+  [[['a', 'one']], `applyBatch ${ATTEMPTS} PUBLISH channel 1 3`],
   [
     [
       ['a', 'one'],
       ['a', 'two'],
     ],
-    'applyBatch 30720001 2 5',
+    `applyBatch ${ATTEMPTS} PUBLISH channel 2 4`,
   ],
-  [[['w', 'one']], 'applyBatch w 1 3'],
+  [[['w', 'one']], 'applyBatch w30000 PUBLISH 1 2'],
   [
     [
       ['w', 'one'],
       ['w', 'two'],
     ],
-    'applyBatch w 2 4',
+    'applyBatch w30000 PUBLISH 2 3',
   ],
   [
     [
       ['a', 'one'],
       ['w', 'two'],
     ],
-    'applyBatch m 2 7',
+    `applyBatch m${ATTEMPTS}${ATTEMPTS} PUBLISH channel 2 4`,
   ],
   [
     [
       ['a', 'one'],
       ['a', 'two', 1],
     ],
-    'applyBatch j 2 5',
+    'applyBatch j PUBLISH channel 2 4',
   ],
-  [[['a', 'one', 1]], 'applyBatch j 1 4'],
+  [[['a', 'one', 1]], 'applyBatch j PUBLISH channel 1 3'],
   [
     [
       ['r', 'one'],
       ['w', 'two'],
     ],
-    'applyBatch j 2 5',
+    'applyBatch j PUBLISH channel 2 4',
   ],
 ] as const)('requests %j leave as %s', (requests, call) => {
   expect(callsOf(...requests)).toEqual([call])

@@ -16,9 +16,9 @@ export function applyBatch(
   keys: readonly string[],
   args: readonly string[],
 ): string {
-  const [where = '', ...rest] = args
-  const channel = where.slice(where.indexOf(' ') + 1)
-  const items = requestsOf(rest, channel)
+  const [where = '', ...words] = args
+  const [, form = '', channel = ''] = /^(.*?) ?[A-Z]+(?: (.*))?$/s.exec(where) ?? []
+  const items = requestsOf(form, words)
   const wakes = new Map<string, string[]>()
   const lines = keys.map((key, index) => {
     const [verb, id, terms] = items[index] as BatchRequest
@@ -33,22 +33,21 @@ export function applyBatch(
 
 /** As the client packs a TTL and a small number. */
 const PLACES = 1024
+/** How many characters such a number has. */
+const WIDTH = 16
 
-/**
- * The requests of `apply-batch.lua`, in each of its forms.
- * @param ttlMs of withdrawals alone, which have it in the place of the channel
- */
-function requestsOf(words: readonly string[], ttlMs: string): BatchRequest[] {
-  const [form, first = '', ...rest] = words
+/** The requests of `apply-batch.lua`, in each of its forms. */
+function requestsOf(form: string, words: readonly string[]): BatchRequest[] {
+  const [first = '', ...rest] = words
   if (form === 'j') return anyRequests(first, rest)
-  if (form === 'w') return releasesOf(ttlMs, words.slice(1))
-  if (form !== 'm') return attemptsOf(words)
-  const both = Number(first)
-  const ids = rest.splice(2, both % PLACES)
-  return [...releasesOf(String(Math.floor(both / PLACES)), ids), ...attemptsOf(rest)]
+  if (form.startsWith('w')) return releasesOf(form.slice(1), words)
+  if (!form.startsWith('m')) return attemptsOf(first, rest)
+  const both = Number(form.slice(1, 1 + WIDTH))
+  const ids = rest.splice(0, both % PLACES)
+  return [...releasesOf(String(Math.floor(both / PLACES)), ids), ...attemptsOf(first, rest)]
 }
 
-function attemptsOf([, terms = '', ...ids]: readonly string[]): BatchRequest[] {
+function attemptsOf(terms: string, ids: readonly string[]): BatchRequest[] {
   return ids.map((id) => ['a', id, terms])
 }
 

@@ -7,14 +7,13 @@ export function verbsOf([command, , count, ...rest]: readonly unknown[]): string
 }
 
 /** @param words what a script is given behind its keys; see `rule/*.lua` */
-export function verbsOfWords([, ...words]: readonly string[]): string {
-  const [kind = '', first = ''] = words
-  if (kind === 'j') return [...first.matchAll(/"([arwts])",\d+,/g)].map(([, verb]) => verb).join('')
-  if (kind === 'w') return 'w'.repeat(words.length - 1)
-  if (/^[a-z]{2}/.test(kind)) return ''
-  const attempts = words.length - words.findIndex((word) => word.startsWith('[')) - 1
-  if (kind !== 'm') return 'a'.repeat(attempts)
-  // The TTL shares its word with the number of withdrawals.
-  const withdrawals = Number(first) % 1024
-  return 'w'.repeat(withdrawals) + 'a'.repeat(attempts - withdrawals)
+export function verbsOfWords([form = '', first = '', ...rest]: readonly string[]): string {
+  if (form.startsWith('j '))
+    return [...first.matchAll(/"([arwts])",\d+,/g)].map(([, verb]) => verb).join('')
+  if (/^w\d+ /.test(form)) return 'w'.repeat(1 + rest.length)
+  if (/^ *\d+ S?PUBLISH /.test(form)) return 'a'.repeat(rest.length)
+  if (!/^m[ \d]{32} /.test(form)) return ''
+  // The TTL shares its number with how many withdrawals there are.
+  const withdrawals = Number(form.slice(1, 17)) % 1024
+  return 'w'.repeat(withdrawals) + 'a'.repeat(rest.length - withdrawals)
 }

@@ -3,16 +3,18 @@
 --
 -- KEYS    the key of each request's lock, in the order of the requests; a key may come twice. In a
 --         Cluster the helper keys of these locks follow, which the script finds by itself
--- ARGV 1  the command that publishes, SPUBLISH in a Cluster, and behind a blank the channel where
---         this client listens
---      2 ...  most requests are attempts at the whole of their lock that differ in lock and claim
---         alone, or withdrawals that are not firm and have one TTL:
---         the TTL * 1024 + the tokens, the terms of an attempt, the claims' ids: attempts
---         "w", the claims' ids: withdrawals; ARGV 1 has their TTL in the place of the channel
---         "m", their TTL * 1024 + how many withdrawals, then as for attempts: withdrawals, then
---             attempts
---         "j", [verb, index of its terms from 0, claim id, verb, ...] as JSON, the terms: any
---         Numbers share a word, since each word of a call costs about 1 700 instructions.
+-- ARGV 1  the form of the call, the command that publishes, SPUBLISH in a Cluster, and the channel
+--         where this client listens, with blanks between them. Most requests are attempts at the
+--         whole of their lock that differ in lock and claim alone, or withdrawals that are not firm
+--         and have one TTL:
+--         a number of 16 characters  attempts: their TTL * 1024 + their tokens
+--         "w" and their TTL  withdrawals; then there is no channel
+--         "m" and two numbers of 16 characters  withdrawals, then attempts: the TTL of the
+--             withdrawals * 1024 + how many there are, and the number of attempts
+--         "j"  any
+--         They share a word, since each word of a call costs about 1 700 instructions.
+--      2 ...  the terms of the attempts, if any, and the claims' ids; for any requests
+--         [verb, index of its terms from 0, claim id, verb, ...] as JSON, and the terms
 --   A verb and its terms, as JSON:
 --         "a" [kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner]
 --         "r" [ttl, or 0 to keep the end of the lease, owner], and the token that several servers
@@ -32,21 +34,26 @@
 -- there that now holds.
 
 -- @include parts/base.lua
-local form, ids_at = ARGV[2], 3
+local FORM_W, FORM_M, FORM_J = 119, 109, 106
+local call_form, ids_at = ARGV[1], 2
+local form = call_form:byte()
 local withdrawals, withdrawn_ms, ttl_ms, tokens, terms = 0
 local requests, run_other
-if form == 'w' then
-  withdrawals, ids_at = #ARGV, 2
-elseif form == 'j' then
-  requests = cjson.decode(ARGV[3])
+if form == FORM_W then
+  withdrawals, ids_at = #ARGV, 1
+elseif form == FORM_J then
+  requests = cjson.decode(ARGV[2])
 else
   local both
-  if form == 'm' then
-    ids_at, both = 5, ARGV[3] + 0
+  if form == FORM_M then
+    both = sub(call_form, 2, 17) + 0
     withdrawals = both % 1024
     withdrawn_ms = (both - withdrawals) / 1024
+    both = sub(call_form, 18, 33) + 0
+  else
+    both = sub(call_form, 1, 16) + 0
   end
-  both, terms = ARGV[ids_at - 1] + 0, ARGV[ids_at]
+  terms = ARGV[2]
   tokens = both % 1024
   ttl_ms = (both - tokens) / 1024
 end
@@ -54,7 +61,7 @@ end
 local count = requests and #requests / 3 or #ARGV - ids_at
 local lines, line = count > 1 and {}
 -- What the keys hold that were released here: a process often wants the same lock again at once.
-local freed = form == 'm' and {}
+local freed = form == FORM_M and {}
 -- To write a number as text takes longer than to read it.
 local floor_line = terms and lines and 'n' .. time[1] .. sub('00000' .. time[2], -6) or token_floor
 for index = 1, count do
@@ -64,7 +71,7 @@ for index = 1, count do
   line = nil
   if requests then
     local at = index * 3
-    verb, any_terms, id = requests[at - 2], ARGV[requests[at - 1] + 4], requests[at]
+    verb, any_terms, id = requests[at - 2], ARGV[requests[at - 1] + 3], requests[at]
   else
     id = ARGV[ids_at + index]
     if index > withdrawals then
@@ -79,7 +86,7 @@ for index = 1, count do
   end
   if not line then
     run_other = run_other or (function()
-      if form == 'w' then withdrawn_ms = string.match(ARGV[1], ' (.*)$') end
+      if form == FORM_W then withdrawn_ms = string.match(call_form, '%d+') end
       -- @include parts/other-paths.lua
       return run_other
     end)()

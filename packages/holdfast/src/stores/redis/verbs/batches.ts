@@ -61,7 +61,7 @@ export function withdrawalCall(
   { lock, id, ttlMs }: ClaimRef,
 ): [keys: string[], args: string[]] {
   const channel = typeof publishTo === 'string' ? publishTo : publishTo(lock)
-  return [[keyOf(prefix, lock)], [channel, 'j', JSON.stringify(['w', 0, id]), `[${ttlMs},1]`]]
+  return [[keyOf(prefix, lock)], [`j ${channel}`, JSON.stringify(['w', 0, id]), `[${ttlMs},1]`]]
 }
 
 function isWithdrawal({ verb }: BatchRequest): boolean {
@@ -87,7 +87,7 @@ class BatchSender {
     const channel = typeof publishTo === 'string' ? publishTo : publishTo(first.claim.lock)
     const keys = requests.map(({ claim }) => keyOf(prefix, claim.lock))
     const listener = requests.length === 1 ? first : new BatchListener(requests)
-    const args = alikeArgs(channel, requests) ?? [channel, ...anyArgs(requests)]
+    const args = alikeArgs(channel, requests) ?? anyArgs(channel, requests)
     if (!areRequestsTraced()) send(listener, applyBatch, keys, args)
     else {
       const claimIds = requests.map(({ claim }) => claim.id)
@@ -143,10 +143,15 @@ function alikeArgs(channel: string, requests: readonly BatchRequest[]): string[]
   if (released + attempted < requests.length) return undefined
   const ids = requests.map(({ claim }) => claim.id)
   const { fast: ttlMs = 0 } = requests[0]?.terms ?? NO_TERMS
-  if (attempted === 0) return [`${channel.slice(0, channel.indexOf(' '))} ${ttlMs}`, 'w', ...ids]
+  if (attempted === 0) return [`w${ttlMs} ${channel.slice(0, channel.indexOf(' '))}`, ...ids]
   const { fast, text } = requests.at(-1)?.terms ?? NO_TERMS
-  if (released === 0) return [channel, String(fast), text, ...ids]
-  return [channel, 'm', String(packTtl(ttlMs, released)), String(fast), text, ...ids]
+  if (released === 0) return [`${wide(fast)} ${channel}`, text, ...ids]
+  return [`m${wide(packTtl(ttlMs, released))}${wide(fast)} ${channel}`, text, ...ids]
+}
+
+/** Returns a number as a text of 16 characters, as long as that of the largest safe integer. */
+function wide(number: number | undefined): string {
+  return String(number).padStart(16)
 }
 
 /** Counts how many requests from `start` on have this verb and equal terms, for `alikeArgs`. */
@@ -162,7 +167,7 @@ function countAlike(requests: readonly BatchRequest[], start: number, verb: Verb
 }
 
 /** Returns the arguments for requests of any kind. */
-function anyArgs(requests: readonly BatchRequest[]): string[] {
+function anyArgs(channel: string, requests: readonly BatchRequest[]): string[] {
   const texts: string[] = []
   const list: (string | number)[] = []
   for (const { verb, terms, claim } of requests) {
@@ -171,5 +176,5 @@ function anyArgs(requests: readonly BatchRequest[]): string[] {
     if (index < 0) index = texts.push(terms.text) - 1
     list.push(verb, index, claim.id)
   }
-  return ['j', JSON.stringify(list), ...texts]
+  return [`j ${channel}`, JSON.stringify(list), ...texts]
 }

@@ -9,13 +9,15 @@
 local token, since_trim, tombs_until, kept_until, ring = token_floor, 0, 0, 0, ''
 local is_idle = not head
 -- An error is a table without a length.
-if head and #head >= IDLE_LENGTH and head:byte() == IDLE then
-  local last_token
-  since_trim, tombs_until, kept_until, last_token = struct.unpack('>Hddd', head, 2)
-  if last_token >= token then token = last_token + 1 end
-  ring = sub(head, IDLE_LENGTH + 1)
-  -- A longer id that only begins alike is no harm: the general path looks again.
-  is_idle = not ring:find(id, 1, true)
+if head and #head >= IDLE_LENGTH then
+  local head_form, last_token
+  head_form, since_trim, tombs_until, kept_until, last_token = struct.unpack(IDLE_FORM, head)
+  if head_form == IDLE then
+    if last_token >= token then token = last_token + 1 end
+    ring = sub(head, IDLE_LENGTH + 1)
+    -- A longer id that only begins alike is no harm: the general path looks again.
+    is_idle = not ring:find(id, 1, true)
+  end
 end
 -- The head outlives the tombstones. Where it is missing, it may have been evicted alone.
 if is_idle and (not head or tombs_until > now) then is_idle = not try('ZSCORE', key .. ':t', id) end
@@ -29,9 +31,10 @@ if is_idle then
     keep_ms = math.max(ttl_ms + needed_ms, tombs_until - now)
     kept_until = now + keep_ms
   end
-  local last_token = token + tokens - 1
-  local sole = struct.pack('>BHddddH', SOLE_ONE, since_trim, tombs_until, kept_until, last_token, now + ttl_ms, #ring)
-    .. id .. '\0' .. ring .. terms
+  local last_token, ends = token + tokens - 1, now + ttl_ms
+  local sole = struct.pack(
+    SOLE_FORM_TO_ID, SOLE_ONE, ends, #ring, IDLE, since_trim, tombs_until, kept_until, last_token
+  ) .. id .. '\0' .. ring .. terms
   local reply
   if keep_ms then
     reply = try('SET', key, sole, 'PX', math.ceil(keep_ms))

@@ -15,7 +15,7 @@ local function queue_up(key, id, state)
   if needed_until > state[HELPERS_UNTIL] then return nil end
   -- Withdrawn, or waits already.
   if try('ZSCORE', key .. ':t', id) then return nil end
-  local channel = string.match(ARGV[1], '^%S+ (.*)$')
+  local channel = string.match(ARGV[1], '%u+ (.*)$')
   local waiter = { id, owner, weight, ttl_ms, tokens, heartbeat_ms, now, now, channel }
   if try('HSETNX', key .. ':w', id, cmsgpack.pack(waiter)) ~= 1 then return nil end
   local number = state[SEQUENCE] + 1

@@ -31,15 +31,15 @@ local IDLE, SOLE_ONE, PACKED = 1, 2, 159
 -- what that format says. The fast paths take this byte for a foreign text, and leave such a head to
 -- the general path, which refuses it.
 local LATER, LATER_FORM, LATER_LENGTH = 3, '>BH', 3
--- An idle head and a sole one begin alike: SINCE_TRIM, TOMBS_UNTIL, KEPT_UNTIL, LAST_TOKEN.
+-- An idle head: SINCE_TRIM, TOMBS_UNTIL, KEPT_UNTIL, LAST_TOKEN. Behind it is the ring: the claims
+-- that the fast path released, the last one first, each with a zero byte. Of a longer ring only the
+-- newer half is kept.
 local IDLE_FORM, IDLE_LENGTH = '>BHddd', 27
--- Then, in a sole head: the end of the lease, how many bytes of releases follow, and the claim's id
--- up to a zero byte.
-local SOLE_FORM, SOLE_LENGTH = '>BHddddHs', 37
--- Behind either: the ring, which is the claims that the fast path released, the last one first,
--- each with a zero byte. Of a longer ring only the newer half is kept. A sole head ends with the
--- claim's terms, so that a release need not read them. Scripts pay for each byte of each text that
--- they read.
+-- A sole head: the end of the lease, and the length of the ring behind the claim's id. Then comes
+-- the idle head that a release leaves, with that id as the first of its ring. At last come the
+-- claim's terms. So a release cuts one text out of it, and does not read the terms. Scripts pay for
+-- each byte of each text that they make.
+local SOLE_FORM, SOLE_FORM_TO_ID, SOLE_LENGTH, IDLE_AT = '>BdHBHddds', '>BdHBHddd', 38, 12
 local RING_LENGTH, HALF_RING = 80, 40
 
 local HEARTBEATS_TO_LIVE = 3

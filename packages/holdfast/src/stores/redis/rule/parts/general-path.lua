@@ -26,7 +26,7 @@ local verbs = { a = attempt, r = renew, w = withdraw, t = retract, s = seal }
 --   terms: its terms, as JSON
 local function run_verb(verb, key, head, id, terms)
   if type(head) == 'table' then return error_line(head) end
-  local own_channel = string.match(ARGV[1], '^%S+ (.*)$')
+  local own_channel = string.match(ARGV[1], '%u+ (.*)$')
   local done, line = pcall(verbs[verb], key, head, id, cjson.decode(terms), own_channel)
   return done and line or error_line(line)
 end

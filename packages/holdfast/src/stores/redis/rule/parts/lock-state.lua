@@ -56,7 +56,7 @@ local function empty_ring(key, state, ring)
 end
 
 local function read_sole(head)
-  local _, since_trim, tombs_until, kept_until, last_token, expires, ring_length, id, ring_at =
+  local _, expires, ring_length, _, since_trim, tombs_until, kept_until, last_token, id, ring_at =
     unpack_form(SOLE_FORM, head)
   local terms = cjson.decode(sub(head, ring_at + ring_length))
   local kind, capacity, _, ttl_ms, _, tokens, _, owner = unpack(terms)

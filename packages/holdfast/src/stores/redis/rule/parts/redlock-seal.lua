@@ -20,15 +20,15 @@ end
 local function seal_sole(key, head, id, token)
   if type(head) ~= 'string' or byte(head) ~= SOLE_ONE then return nil end
   if sub(head, SOLE_LENGTH + 1, SOLE_LENGTH + #id + 1) ~= id .. '\0' then return nil end
-  local kept_until, last_token, ends = unpack_form('>ddd', head, 12)
+  local _, ends, _, _, _, _, kept_until, last_token = unpack_form(SOLE_FORM_TO_ID, head)
   -- Alone on the lock, the claim has the last token.
   if ends <= now or token < last_token then return nil end
   local needed_until = token / 1000 + KEEP_MS
   if kept_until >= needed_until then
-    local sealed = sub(head, 1, 19) .. pack_form('>d', token) .. sub(head, 28)
+    local sealed = sub(head, 1, SOLE_LENGTH - 8) .. pack_form('>d', token) .. sub(head, SOLE_LENGTH + 1)
     write_always(key, 'SET', key, sealed, 'KEEPTTL')
   else
-    local sealed = sub(head, 1, 11) .. pack_form('>dd', needed_until, token) .. sub(head, 28)
+    local sealed = sub(head, 1, SOLE_LENGTH - 16) .. pack_form('>dd', needed_until, token) .. sub(head, SOLE_LENGTH + 1)
     write_always(key, 'SET', key, sealed, 'PX', ceil(needed_until - now))
   end
   return 'sealed'
