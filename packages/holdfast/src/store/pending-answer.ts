@@ -10,6 +10,17 @@ export interface AnswerListener<T> {
   failed(reason: unknown): void
 }
 
+const PENDING = Symbol('pending')
+
+/** Why there is no answer. */
+class Failure {
+  readonly reason: unknown
+
+  constructor(reason: unknown) {
+    this.reason = reason
+  }
+}
+
 /** The promise of an answer that is not there yet. */
 class Deferred<T> implements AnswerListener<T> {
   declare readonly promise: Promise<T>
@@ -26,15 +37,13 @@ class Deferred<T> implements AnswerListener<T> {
 
 export class PendingAnswer<T> implements Promise<T> {
   // The constructor sets every field. A field that is only declared costs no initialiser.
-  declare private state: 'pending' | 'answered' | 'failed'
-  /** The answer, or why there is none. */
-  declare private outcome: unknown
+  declare private outcome: T | Failure | typeof PENDING
   declare private listener: AnswerListener<T> | undefined
   declare private deferred: Deferred<T> | undefined
 
   constructor() {
-    this.state = 'pending'
-    this.outcome = this.listener = this.deferred = undefined
+    this.outcome = PENDING
+    this.listener = this.deferred = undefined
   }
 
   get [Symbol.toStringTag](): string {
@@ -46,7 +55,7 @@ export class PendingAnswer<T> implements Promise<T> {
    * of the call that brings it, in any async context. Later ones hear it as from a promise.
    */
   listen(listener: AnswerListener<T>): void {
-    if (this.state === 'pending' && !this.listener && !this.deferred) this.listener = listener
+    if (this.outcome === PENDING && !this.listener && !this.deferred) this.listener = listener
     else listenToPromise(this, listener)
   }
 
@@ -68,22 +77,25 @@ export class PendingAnswer<T> implements Promise<T> {
   private promise(): Promise<T> {
     if (this.deferred) return this.deferred.promise
     this.deferred = new Deferred()
-    if (this.state === 'answered') this.deferred.answered(this.outcome as T)
-    else if (this.state === 'failed') this.deferred.failed(this.outcome)
+    if (this.outcome instanceof Failure) this.deferred.failed(this.outcome.reason)
+    else if (this.outcome !== PENDING) this.deferred.answered(this.outcome)
     return this.deferred.promise
   }
 
   protected answer(value: T): void {
-    this.state = 'answered'
     this.outcome = value
-    if (this.listener) tell(this.listener, value)
+    try {
+      this.listener?.answered(value)
+    } catch (error) {
+      // It must not keep the answers of the same reply from the others.
+      void Promise.reject(error)
+    }
     this.deferred?.answered(value)
   }
 
   /** A request may fail inside of the call of another one, so its listener hears of that later. */
   protected fail(reason: unknown): void {
-    this.state = 'failed'
-    this.outcome = reason
+    this.outcome = new Failure(reason)
     if (this.listener) tellFailure(this.listener, reason)
     this.deferred?.failed(reason)
   }
@@ -95,15 +107,6 @@ export function listenToPromise<T>(answer: PromiseLike<T>, listener: AnswerListe
     (value) => listener.answered(value),
     (reason: unknown) => listener.failed(reason),
   )
-}
-
-/** A listener that throws must not keep the answers of the same reply from the others. */
-function tell<T>(listener: AnswerListener<T>, value: T): void {
-  try {
-    listener.answered(value)
-  } catch (error) {
-    void Promise.reject(error)
-  }
 }
 
 // Apart, since a function that makes a closure pays for its context each time.

@@ -11,7 +11,7 @@ import { isLockError, StoreUnavailableError, type LockError } from '../../errors
 import { repeatUntilAnswered } from '../../in-doubt/repeated-requests.js'
 import { invariant } from '../../invariant.js'
 import type { Claim, WithdrawOutcome } from '../../store/contract.js'
-import { isPromise, type MaybePromise } from '../../store/maybe-promise.js'
+import type { MaybePromise } from '../../store/maybe-promise.js'
 import type { AnswerListener } from '../../store/pending-answer.js'
 import { listenToAnswer } from '../runtime/listen-to-answer.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -78,7 +78,7 @@ export class Withdrawals {
     } catch (error) {
       answer = Promise.reject(error)
     }
-    if (!isPromise(answer)) return judge(answer)
+    if (typeof answer === 'string') return judge(answer)
     if (this.#releases === 0) beginCall()
     this.#releases += 1
     const release = new OpenRelease(

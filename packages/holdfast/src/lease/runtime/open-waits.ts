@@ -63,7 +63,8 @@ export class OpenWaits extends LinkedSet<OpenWait> {
 
   override add(wait: OpenWait): Place<OpenWait> {
     if (!this.#timer) this.#arm(wait.startedMs + LATE_AFTER_MS, wait.startedMs)
-    return this.addUnchecked(wait)
+    if (this.size === 0) beginCall()
+    return super.add(wait)
   }
 
   /** Adds a wait whose answers are never late: its request is bounded. `close` ends it as well. */

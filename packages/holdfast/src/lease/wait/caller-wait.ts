@@ -131,7 +131,7 @@ export class CallerWait<T> implements OpenWait {
   }
 
   private settle(): void {
-    this.trace?.noteClaim()
+    this.limits.trace?.noteClaim()
     invariant(this.runtime.waits.delete(this.place), 'a wait settles once', this.lock)
     this.timer?.cancel()
     this.stopListening?.()

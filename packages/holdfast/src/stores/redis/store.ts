@@ -113,11 +113,12 @@ export class RedisStore implements Store {
     const { id, ttlMs } = claim
     // An attempt that was answered cannot arrive any more. For any other, the server has to
     // remember the withdrawal until it has arrived.
-    const firm = inbox.hasAttemptInFlight(id) || lateRequests.has(id)
+    const firm = inbox.hasAttemptInFlight(id) || lateRequests.inDoubt.has(id)
     const terms = this.requests.encoder.withdrawal(ttlMs, firm)
     if (!firm) return this.requests.ask('w', claim, terms, readOnce)
     const answer = this.requests.ask('w', claim, terms, (line) => {
-      lateRequests.resolve(id)
+      // It has a tombstone now: a late request of it is refused.
+      lateRequests.inDoubt.delete(id)
       return readWithdrawal(line)
     })
     answer.then(

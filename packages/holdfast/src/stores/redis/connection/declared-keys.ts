@@ -67,18 +67,19 @@ export class DeclaringSender {
 
 /** Sends a refused call again. What it has done by then it does not do twice, as any request. */
 class UndeclaredAnswer implements ReplyListener {
-  readonly #listener: ReplyListener
-  readonly #sendAgain: () => void
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare private readonly listener: ReplyListener
+  declare private readonly sendAgain: () => void
 
   constructor(listener: ReplyListener, sendAgain: () => void) {
-    this.#listener = listener
-    this.#sendAgain = sendAgain
+    this.listener = listener
+    this.sendAgain = sendAgain
   }
 
   done(error: LockError | undefined, reply?: unknown): void {
     const isRefused =
       error === undefined ? typeof reply === 'string' && isUndeclared(reply) : isUndeclared(error)
-    if (isRefused) this.#sendAgain()
-    else this.#listener.done(error, reply)
+    if (isRefused) this.sendAgain()
+    else this.listener.done(error, reply)
   }
 }

@@ -85,7 +85,8 @@ class BatchSender {
     const [first] = requests as readonly [BatchRequest]
     const { prefix, publishTo, send } = this.#settings
     const channel = typeof publishTo === 'string' ? publishTo : publishTo(first.claim.lock)
-    const keys = requests.map(({ claim }) => keyOf(prefix, claim.lock))
+    const keys: string[] = []
+    for (const { claim } of requests) keys.push(keyOf(prefix, claim.lock))
     const listener = requests.length === 1 ? first : new BatchListener(requests)
     const args = alikeArgs(channel, requests) ?? anyArgs(channel, requests)
     if (!areRequestsTraced()) send(listener, applyBatch, keys, args)
@@ -141,12 +142,14 @@ function alikeArgs(channel: string, requests: readonly BatchRequest[]): string[]
   const released = countAlike(requests, 0, 'w')
   const attempted = countAlike(requests, released, 'a')
   if (released + attempted < requests.length) return undefined
-  const ids = requests.map(({ claim }) => claim.id)
+  const args: string[] = []
   const { fast: ttlMs = 0 } = requests[0]?.terms ?? NO_TERMS
-  if (attempted === 0) return [`w${ttlMs} ${channel.slice(0, channel.indexOf(' '))}`, ...ids]
   const { fast, text } = requests.at(-1)?.terms ?? NO_TERMS
-  if (released === 0) return [`${wide(fast)} ${channel}`, text, ...ids]
-  return [`m${wide(packTtl(ttlMs, released))}${wide(fast)} ${channel}`, text, ...ids]
+  if (attempted === 0) args.push(`w${ttlMs} ${channel.slice(0, channel.indexOf(' '))}`)
+  else if (released === 0) args.push(`${wide(fast)} ${channel}`, text)
+  else args.push(`m${wide(packTtl(ttlMs, released))}${wide(fast)} ${channel}`, text)
+  for (const { claim } of requests) args.push(claim.id)
+  return args
 }
 
 /** Returns a number as a text of 16 characters, as long as that of the largest safe integer. */

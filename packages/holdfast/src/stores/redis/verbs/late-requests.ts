@@ -17,7 +17,8 @@ function pauseMs(failures: number): number {
 
 export class LateRequests {
   readonly #clock: Clock
-  readonly #claims: ClaimsInDoubt
+  /** The claims with such a request, by their ids. */
+  readonly inDoubt: ClaimsInDoubt
   readonly #beingWithdrawn = new Set<string>()
   /**
    * The ids of claims that are withdrawn in the background, since their callers will not. Such a
@@ -28,20 +29,11 @@ export class LateRequests {
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#claims = new ClaimsInDoubt(clock)
+    this.inDoubt = new ClaimsInDoubt(clock)
   }
 
   add({ id, ttlMs }: ClaimRef): void {
-    this.#claims.add(id, KEPT_TTLS * ttlMs)
-  }
-
-  has(claimId: string): boolean {
-    return this.#claims.has(claimId)
-  }
-
-  /** The claim has a tombstone now: a late request of it is refused. */
-  resolve(claimId: string): void {
-    this.#claims.delete(claimId)
+    this.inDoubt.add(id, KEPT_TTLS * ttlMs)
   }
 
   /** Withdraws a claim until that is answered, or nothing of it can arrive any more. */

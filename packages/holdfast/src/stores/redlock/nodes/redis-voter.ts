@@ -23,7 +23,7 @@ export class RedisVoter extends RedisStore implements Voter {
    */
   async retract(claim: ClaimRef): Promise<void> {
     const { deployment, lateRequests } = this.requests
-    if (lateRequests.has(claim.id)) throw inDoubt(claim.lock)
+    if (lateRequests.inDoubt.has(claim.id)) throw inDoubt(claim.lock)
     const { breaks } = deployment
     try {
       await this.requests.ask('t', claim, NO_TERMS, String)
