@@ -9,6 +9,18 @@ const inRedis = (file: string, find: string, replace: string): Edit => ({
 
 export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
+    name: 'redis-second-listener-unheard',
+    breaks: 'An answer reaches each of its listeners, as where a firm withdrawal notes its own',
+    edits: [
+      {
+        file: 'store/pending-answer.js',
+        find: 'listenToPromise(this, listener);',
+        replace: '{}',
+      },
+    ],
+    store: 'redis',
+  },
+  {
     name: 'redis-answers-mixed-up',
     breaks: 'Each request of a batch gets the answer that is its own',
     edits: [inRedis('verbs/batches.js', 'lines[index++]', 'lines[lines.length - ++index]')],
