@@ -68,7 +68,7 @@ test('several callers await one answer', async () => {
 })
 
 test.each([
-  ['after', (answer: TestAnswer, listener: AnswerListener<number>) => void answer.listen(listener)],
+  ['after', (answer: TestAnswer, one: AnswerListener<number>): void => answer.listen(one)],
   ['before', () => undefined],
 ] as const)('an answer that is awaited %s a listener is heard by both', async (order, listen) => {
   const answer = new TestAnswer()
