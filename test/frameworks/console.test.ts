@@ -1,10 +1,13 @@
 /** The console in the frameworks that people have: each mount behaves alike. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { Module } from '@nestjs/common'
-import { NestFactory } from '@nestjs/core'
+import { NestFactory, type AbstractHttpAdapter } from '@nestjs/core'
+import { ExpressAdapter } from '@nestjs/platform-express'
+import { FastifyAdapter } from '@nestjs/platform-fastify'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -14,6 +17,9 @@ import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
 import { after } from '../support/after.js'
 import { isFull } from '../support/plan.js'
+
+/** Its types are those of 5, as far as this test goes. */
+const express4 = createRequire(import.meta.url)('express4') as typeof express
 
 /** Mounts a console at `/locks`, and resolves to the port. */
 type Mount = (page: LocksConsole) => Promise<number>
@@ -50,6 +56,23 @@ const MOUNTS: readonly [name: string, mount: Mount][] = [
     },
   ],
   [
+    'Express 4 behind a body parser',
+    (page) => {
+      const app = express4()
+      app.use(express4.json())
+      app.use('/locks', (req, res) => page.node(req, res))
+      return portOf(app.listen(0, '127.0.0.1'))
+    },
+  ],
+  [
+    'Express 4 without a body parser',
+    (page) => {
+      const app = express4()
+      app.all(/^\/locks(\/|$)/, (req, res) => page.node(req, res))
+      return portOf(app.listen(0, '127.0.0.1'))
+    },
+  ],
+  [
     'Fastify',
     async (page) => {
       const app = fastify()
@@ -81,21 +104,21 @@ const MOUNTS: readonly [name: string, mount: Mount][] = [
       return portOf(serve({ fetch: answer, port: 0, hostname: '127.0.0.1' }) as Server)
     },
   ],
-  [
-    'Nest',
-    async (page) => {
-      class AppModule {
-        configure(): void {}
-      }
-      Module({})(AppModule)
-      const app = await NestFactory.create(AppModule, { logger: false })
-      app.use('/locks', (req: IncomingMessage, res: never) => page.node(req, res))
-      await app.listen(0, '127.0.0.1')
-      after(() => app.close())
-      return (app.getHttpServer().address() as AddressInfo).port
-    },
-  ],
+  ['Nest on Express', (page) => nestPortOf(page, new ExpressAdapter())],
+  ['Nest on Fastify', (page) => nestPortOf(page, new FastifyAdapter())],
 ]
+
+async function nestPortOf(page: LocksConsole, adapter: AbstractHttpAdapter): Promise<number> {
+  class AppModule {
+    configure(): void {}
+  }
+  Module({})(AppModule)
+  const app = await NestFactory.create(AppModule, adapter, { logger: false })
+  app.use('/locks', (req: IncomingMessage, res: never) => page.node(req, res))
+  await app.listen(0, '127.0.0.1')
+  after(() => app.close())
+  return (app.getHttpServer().address() as AddressInfo).port
+}
 
 // Express alone in the usual plan: the mounts differ in what they do to paths and bodies.
 describe.each(isFull() ? MOUNTS : MOUNTS.slice(1, 2))('%s', (_, mount) => {
