@@ -249,7 +249,13 @@ export class EmbeddedStore implements Store {
           peerIds.set(claim.id, this.#socket.id)
           const result = rule.attempt(state, claim, options, step)
           if (result.outcome === 'granted') return { result, holders: [] }
-          const ids = new Set(Array.from(state.holders.keys(), (id) => peerIds.get(id)))
+          const ids = new Set<string>()
+          for (const id of state.holders.keys()) {
+            const peerId = peerIds.get(id) ?? ''
+            // A waiter needs the addresses of those alone that this store does not watch yet.
+            if (result.outcome === 'waiting' && this.#peers.isWatched(peerId)) continue
+            ids.add(peerId)
+          }
           return { result, holders: file.addressesOf(transaction, ids, this.#socket.id) }
         }),
     })

@@ -64,6 +64,9 @@ interface PackedLock {
   readonly d: readonly PackedTombstone[]
 }
 
+/** What the line of a lock contains that nobody holds or waits for, and no other line. */
+export const UNUSED = '"h":[],"q":[],"w":[],'
+
 /** Stands for the whole capacity, which most claims ask for and which has many digits. */
 const WHOLE = 0
 

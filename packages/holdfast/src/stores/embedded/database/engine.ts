@@ -10,6 +10,7 @@ import { StoreUnavailableError } from '../../../errors.js'
  */
 export interface Statement {
   all(...values: readonly SqlValue[]): unknown[]
+  get(...values: readonly SqlValue[]): unknown
   run(...values: readonly SqlValue[]): unknown
 }
 

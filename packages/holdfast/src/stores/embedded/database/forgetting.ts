@@ -6,7 +6,7 @@
  * A row that is deleted takes its last token along, so a floor is raised first that later tokens
  * have to exceed.
  */
-import { CLOCK_SLACK_MS, EXPIRES_MS } from './codec.js'
+import { CLOCK_SLACK_MS, EXPIRES_MS, UNUSED } from './codec.js'
 import { single, type Database } from './engine.js'
 import type { Machine } from '../folder/machine.js'
 import { assertGone } from './other-boot.js'
@@ -15,6 +15,8 @@ import { assertGone } from './other-boot.js'
 const KEEP_IDLE_MS = 24 * 3_600_000
 /** All rows are looked at once in this time. */
 export const ROUND_MS = 3_600_000
+/** The condition that a lock is held or waited for. A released one may be marked as busy, too. */
+const USED = `busy = 1 AND instr(state, '${UNUSED}') = 0`
 /** The number of rows in one transaction: it blocks writers for a few milliseconds. */
 const PORTION = 500
 
@@ -26,8 +28,8 @@ const PORTION = 500
 export function forgetEarlierBoot(db: Database, machine: Machine, gone: ReadonlySet<string>): void {
   if (!isOfEarlierBoot(db, machine)) return
   assertGone(db, gone)
-  raiseTokenFloor(db, 'busy = 1')
-  db.exec('DELETE FROM locks WHERE busy = 1; DELETE FROM peers')
+  raiseTokenFloor(db, USED)
+  db.exec(`DELETE FROM locks WHERE ${USED}; DELETE FROM peers`)
   writeFact(db, 'boot', machine.bootId)
 }
 
@@ -50,9 +52,12 @@ export function forgetSomeIdle(db: Database, machine: Machine): boolean {
     { count: number; last: number | null },
   ]
   if (found.last !== null) {
-    const old = `rowid > ${from} AND rowid <= ${found.last} AND touched_ms < ${nowMs - KEEP_IDLE_MS} AND ${idle(machine)}`
+    const portion = `rowid > ${from} AND rowid <= ${found.last}`
+    const old = `${portion} AND touched_ms < ${nowMs - KEEP_IDLE_MS} AND ${idle(machine)}`
     raiseTokenFloor(db, old)
     db.exec(`DELETE FROM locks WHERE ${old}`)
+    const quiet = `touched_ms < ${nowMs - ROUND_MS} AND busy = 1 AND NOT (${USED})`
+    db.exec(`UPDATE locks SET busy = 0 WHERE ${portion} AND ${quiet}`)
   }
   const more = found.count === PORTION
   writeFact(db, 'idle_row', more ? (found.last ?? 0) : 0)

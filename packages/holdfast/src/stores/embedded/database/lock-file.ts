@@ -75,20 +75,13 @@ export class LockFile {
 
   /** Returns where peers can be reached, as the rows in a transaction on this file say. */
   addressesOf(
-    { db }: Transaction,
+    transaction: Transaction,
     ids: Iterable<string | undefined>,
     ownId: string,
   ): SocketAddress[] {
-    const find = db.prepare(
-      'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM peers WHERE id = ?',
-    )
-    return Array.from(ids).flatMap((id) =>
-      id === undefined || id === ownId
-        ? []
-        : (find.all(id) as SocketAddress[]).map((address) => ({
-            ...address,
-            socket: socketOf(this.#file, address.socket),
-          })),
-    )
+    return Array.from(ids).flatMap((id) => {
+      const found = id === undefined || id === ownId ? undefined : transaction.findPeer(id)
+      return found ? { ...found, socket: socketOf(this.#file, found.socket) } : []
+    })
   }
 }

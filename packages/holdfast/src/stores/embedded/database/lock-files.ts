@@ -5,6 +5,7 @@
 import { LockUsageError } from '../../../errors.js'
 import type { ListQuery, LockInfo, NamesPage } from '../../../store/contract.js'
 import * as rule from '../../../store/grant-rule.js'
+import { UNUSED } from './codec.js'
 import { fileIndexOf, databaseFiles, type StateFolder } from '../folder/state-folder.js'
 import { Layout } from './layout.js'
 import type { SocketAddress } from '../folder/socket-address.js'
@@ -110,8 +111,11 @@ interface FoundNames {
 
 function busyNames({ db }: Transaction, prefix: string, after: string, limit: number): FoundNames {
   const rows = db
-    .prepare('SELECT name, busy FROM locks WHERE name >= ? AND name > ? ORDER BY name LIMIT ?')
-    .all(prefix, after, ROWS_A_STEP) as { name: string; busy: number }[]
+    .prepare(
+      'SELECT name, busy = 1 AND instr(state, ?) = 0 AS busy FROM locks ' +
+        'WHERE name >= ? AND name > ? ORDER BY name LIMIT ?',
+    )
+    .all(UNUSED, prefix, after, ROWS_A_STEP) as { name: string; busy: number }[]
   const names: string[] = []
   for (const { name, busy } of rows) {
     if (!name.startsWith(prefix)) return { names, last: undefined }

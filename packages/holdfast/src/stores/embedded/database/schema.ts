@@ -1,8 +1,10 @@
 /**
  * A database file: what is in it, how it is opened, and what happens to a file that is not ours.
  *
- * `locks` has one row a lock, whose state is read and written whole by the grant rule. `peers`
- * has one row for each open store that has used this file. `facts` has what they must agree on.
+ * `locks` has one row a lock, whose state is read and written whole by the grant rule. Each lock
+ * that is held or waited for is marked as `busy`. So are those that were, for an hour or two.
+ * `peers` has one row for each open store that has used this file. `facts` has what they must agree
+ * on.
  */
 import { statSync } from 'node:fs'
 import { StoreUnavailableError } from '../../../errors.js'

@@ -41,10 +41,11 @@ const GIVE_UP_AFTER_MS = 4000
 /** How often the file is looked at, in case another process replaced it. */
 const LOOK_AT_FILE_MS = 250
 /**
- * So often to look at once whether a busy database is free again. Fewer cost a hot lock a tenth of
- * its hand-offs.
+ * So often to look at once whether a busy database is free again, for about the time of a
+ * transaction or two. A file that is busy for longer has a writer without a processor, and more
+ * tries keep it waiting for one.
  */
-const EAGER_TRIES = 24
+const EAGER_TRIES = 8
 
 export class TransactionQueue {
   readonly #file: DatabaseFile

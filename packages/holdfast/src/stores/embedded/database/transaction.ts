@@ -6,6 +6,7 @@ import { CLOCK_SLACK_MS, newStoredLock, pack, unpack, type StoredLock } from './
 import type { Database, Statement } from './engine.js'
 import { readTokenFloor } from './forgetting.js'
 import type { Machine } from '../folder/machine.js'
+import type { SocketAddress } from '../folder/socket-address.js'
 
 /**
  * Withdrawn claims that a lock remembers. Operations of one process keep their order, so a few
@@ -28,6 +29,8 @@ export interface Statements {
   readonly rollback: Statement
   readonly load: Statement
   readonly save: Statement
+  readonly saveInRow: Statement
+  readonly findPeer: Statement
 }
 
 export function prepare(db: Database): Statements {
@@ -35,12 +38,32 @@ export function prepare(db: Database): Statements {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     rollback: db.prepare('ROLLBACK'),
-    load: db.prepare('SELECT state FROM locks WHERE name = ?'),
+    load: db.prepare('SELECT rowid AS row, state, busy FROM locks WHERE name = ?'),
     save: db.prepare(
       'INSERT INTO locks (name, state, busy, touched_ms) VALUES (?, ?, ?, ?) ON CONFLICT (name) ' +
         'DO UPDATE SET state = excluded.state, busy = excluded.busy, touched_ms = excluded.touched_ms',
     ),
+    // Names neither `busy` nor `name`, so that no index is written.
+    saveInRow: db.prepare(
+      'UPDATE locks SET state = ?, touched_ms = ? WHERE rowid = ? AND name = ?',
+    ),
+    findPeer: db.prepare(
+      'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM peers WHERE id = ?',
+    ),
   }
+}
+
+/** A row of `locks`, as `load` finds it. */
+interface LockRow {
+  readonly row: number
+  readonly state: string
+  readonly busy: number
+}
+
+/** A lock of this transaction, and the row that it was read from. */
+interface TouchedLock {
+  readonly lock: StoredLock
+  readonly found: LockRow | undefined
 }
 
 /** Unpacked locks. One is good for as long as its row says what it said when it was packed. */
@@ -70,9 +93,10 @@ export class Transaction {
   readonly promotions: Promotion[] = []
   readonly #statements: Statements
   readonly #machine: Machine
-  readonly #locks = new Map<string, StoredLock>()
+  readonly #locks = new Map<string, TouchedLock>()
   readonly #cache: LockCache
   readonly #step: RuleStep
+  #rowsChanged = false
 
   constructor(db: Database, statements: Statements, cache: LockCache, machine: Machine) {
     this.db = db
@@ -98,13 +122,29 @@ export class Transaction {
     }
   }
 
+  /** Changes rows of `locks` otherwise: none stays where a lock was found. */
+  changeRows<R>(work: (db: Database) => R): R {
+    this.#rowsChanged = true
+    return work(this.db)
+  }
+
+  /** Returns what the row of a peer says: see `storedSocket`. */
+  findPeer(id: string): SocketAddress | undefined {
+    return this.#statements.findPeer.get(id) as SocketAddress | undefined
+  }
+
   /** Writes back what was touched. */
   write(): void {
     const touchedMs = Math.floor(this.#machine.wallMs())
-    for (const [name, lock] of this.#locks) {
+    for (const [name, { lock, found }] of this.#locks) {
       forgetPeers(lock)
       const text = pack(lock)
-      this.#statements.save.run(name, text, isIdle(lock.state) ? 0 : 1, touchedMs)
+      const busy = isIdle(lock.state) ? 0 : 1
+      // A lock that is released stays marked as busy for an hour or two: half of the pages that a
+      // pair writes are those of the index.
+      if (found && found.busy >= busy && !this.#rowsChanged)
+        this.#statements.saveInRow.run(text, touchedMs, found.row, name)
+      else this.#statements.save.run(name, text, busy, touchedMs)
       this.#cache.keep(name, text, lock)
     }
   }
@@ -121,16 +161,16 @@ export class Transaction {
   }
 
   #load(name: string): StoredLock {
-    let lock = this.#locks.get(name)
-    if (lock) return lock
-    const [row] = this.#statements.load.all(name) as [{ state: string }?]
-    lock = row
-      ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state))
+    const touched = this.#locks.get(name)
+    if (touched) return touched.lock
+    const found = this.#statements.load.get(name) as LockRow | undefined
+    const lock = found
+      ? (this.#cache.take(name, found.state) ?? this.#unpack(name, found.state))
       : newStoredLock(name)
     forgetFuture(lock.state, this.#step.nowMs)
     // A row that was forgotten may have had larger tokens than the wall clock now says.
-    if (!row) lock.state.lastToken = readTokenFloor(this.db)
-    this.#locks.set(name, lock)
+    if (!found) lock.state.lastToken = readTokenFloor(this.db)
+    this.#locks.set(name, { lock, found })
     return lock
   }
 }

@@ -42,12 +42,26 @@ export function databaseFiles(folder: StateFolder): readonly DatabaseFile[] {
   }))
 }
 
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+const LAST_ASCII = 0x7f
+
 /**
  * The index of the file that keeps a lock: FNV-1a over the UTF-8 bytes of its name. Part of the
  * stored format.
  */
 export function fileIndexOf(lock: string): number {
-  let hash = 0x811c9dc5
-  for (const byte of Buffer.from(lock)) hash = Math.imul(hash ^ byte, 0x01000193)
+  let hash = FNV_OFFSET
+  for (let index = 0; index < lock.length; index += 1) {
+    const code = lock.charCodeAt(index)
+    if (code > LAST_ASCII) return indexOfBytes(Buffer.from(lock))
+    hash = Math.imul(hash ^ code, FNV_PRIME)
+  }
+  return (hash >>> 0) % FILES
+}
+
+function indexOfBytes(name: Uint8Array): number {
+  let hash = FNV_OFFSET
+  for (const byte of name) hash = Math.imul(hash ^ byte, FNV_PRIME)
   return (hash >>> 0) % FILES
 }

@@ -19,8 +19,10 @@ const RECHECK_GROUP_MS = [15, 30] as const
 /** How many peers are asked at a time; each takes a descriptor. */
 const PROBES = 64
 
-/** The number of locks of a dead peer that one transaction finds. */
+/** The number of locks of a dead peer that are found before their claims end. */
 const SWEEP = 100
+/** The number of busy locks that are looked at in one step. */
+const ROWS_A_STEP = 500
 
 export class DeadHolderCleanup {
   readonly #machine: Machine
@@ -148,17 +150,36 @@ export class DeadHolderCleanup {
    * row from the file.
    */
   async #sweep(file: LockFile, address: SocketAddress): Promise<'clean' | 'more' | 'kept'> {
-    const names = await file.transactions.do({
-      work: ({ db }) => {
-        const found = db
-          .prepare('SELECT name FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT ?')
-          .all(address.id, SWEEP) as { name: string }[]
-        if (found.length === 0) db.prepare('DELETE FROM peers WHERE id = ?').run(address.id)
-        return found.map(({ name }) => name)
-      },
-    })
-    if (names.length === 0) return 'clean'
+    const names = await findLocksOf(file, address)
+    if (names.length === 0) {
+      // A lock never gets a claim of a dead peer, so none came in behind the search.
+      await file.transactions.do({
+        work: ({ db }) => db.prepare('DELETE FROM peers WHERE id = ?').run(address.id),
+      })
+      return 'clean'
+    }
     const ended = await Promise.all(names.map((lock) => this.#end(lock, address)))
     return ended.includes(true) ? 'more' : 'kept'
   }
+}
+
+/** Finds some locks with claims of a peer. Reads a portion of the busy locks at a time. */
+async function findLocksOf(file: LockFile, { id }: SocketAddress): Promise<readonly string[]> {
+  const found: string[] = []
+  let after: string | undefined = ''
+  while (after !== undefined && found.length < SWEEP) {
+    const from: string = after
+    const rows = await file.transactions.read(
+      ({ db }) =>
+        db
+          .prepare(
+            'SELECT name, instr(state, ?) > 0 AS named FROM locks ' +
+              'WHERE busy = 1 AND name > ? ORDER BY name LIMIT ?',
+          )
+          .all(id, from, ROWS_A_STEP) as { name: string; named: number }[],
+    )
+    for (const { name, named } of rows) if (named === 1) found.push(name)
+    after = rows.length < ROWS_A_STEP ? undefined : rows.at(-1)?.name
+  }
+  return found
 }

@@ -94,7 +94,9 @@ export class FolderCleanup {
   }
 
   async #forget(file: LockFile): Promise<void> {
-    const some = file.transactions.do({ work: ({ db }) => forgetSomeIdle(db, this.#machine) })
+    const some = file.transactions.do({
+      work: (transaction) => transaction.changeRows((db) => forgetSomeIdle(db, this.#machine)),
+    })
     const more = await some.catch(() => false)
     if (!this.#closed) this.#forgetAfter(file, more ? PAUSE_MS : ROUND_MS)
   }

@@ -44,6 +44,10 @@ export class Peers {
     this.#at(address)
   }
 
+  isWatched(id: string): boolean {
+    return this.#sockets.has(id)
+  }
+
   /** Resolves to whether the peer is certainly dead. */
   isDead(address: SocketAddress): Promise<boolean> {
     return new Promise((resolve) => {
