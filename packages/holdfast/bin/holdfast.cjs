@@ -21,6 +21,9 @@ const Module = require('node:module')
 const path = require('node:path')
 
 const dist = path.join(__dirname, '../dist')
+/** The number of installations whose compiled code stays. */
+const OTHER_CACHES = 3
+const SILENT = { throwIfNoEntry: false }
 
 function takeSignal() {
   for (const signal of SIGNALS) process.off(signal, note)
@@ -64,6 +67,17 @@ function cacheFolder({ HOME = '', XDG_CACHE_HOME = '' }) {
   }
 }
 
+/** Removes the oldest caches of other installations. Projects may have one each, and take turns. */
+function forgetOthers(folder, prefix) {
+  const ages = readdirSync(folder).flatMap((name) => {
+    const found = name.startsWith(prefix) && statSync(path.join(folder, name), SILENT)
+    return found ? [{ name, ms: found.mtimeMs }] : []
+  })
+  for (const { name } of ages.toSorted((a, b) => b.ms - a.ms).slice(OTHER_CACHES)) {
+    rmSync(path.join(folder, name), { force: true })
+  }
+}
+
 /**
  * Loads a bundle, with the code that V8 compiled until the last run ended. Node's own cache keeps
  * only what it compiles at once, and a run compiles most functions later. The bundle cannot import
@@ -80,10 +94,7 @@ function loadCompiled(file, folder) {
   if (cachedData === undefined || script.cachedDataRejected) {
     process.on('exit', () => {
       try {
-        // Those of earlier installations.
-        for (const name of readdirSync(folder)) {
-          if (name.startsWith(prefix)) rmSync(path.join(folder, name), { force: true })
-        }
+        forgetOthers(folder, prefix)
         writeFileSync(`${cache}.${pid}`, script.createCachedData(), { mode: 0o600 })
         renameSync(`${cache}.${pid}`, cache)
       } catch {

@@ -36,6 +36,9 @@ await build({
     guardian: path('src/cli/supervise/node-guardian.ts'),
   },
   minify: true,
+  // Each module of Node that is not loaded shortens the start.
+  alias: { 'node:crypto': path('src/cli/light/crypto.ts') },
+  inject: [path('src/cli/light/performance.ts')],
   // The other bundle opens the stores on servers, so this file is never required.
   external: [...common.external, '*/servers.js'],
 })

@@ -1,5 +1,5 @@
 /** Compiled code is kept in a folder of the user alone, and a damaged one does no harm. */
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Box } from '../support/holdfast.js'
@@ -43,6 +43,22 @@ it('of one bundle does not displace that of another', async () => {
   const ofRun = readdirSync(box.file('cache/holdfast'))
   await list(box)
   expect(readdirSync(box.file('cache/holdfast'))).toEqual(expect.arrayContaining(ofRun))
+})
+
+it('of one installation does not displace those of three others', async () => {
+  const box = new Box()
+  const folder = box.file('cache/holdfast')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const others = [1, 2, 3, 4, 5].map((age) => {
+    const name = `run-${process.version}-${process.arch}-${age}`
+    writeFileSync(join(folder, name), '')
+    utimesSync(join(folder, name), 1_000_000_000 - age, 1_000_000_000 - age)
+    return name
+  })
+  await run(box)
+  const left = readdirSync(folder)
+  expect(left.filter((name) => others.includes(name))).toEqual(others.slice(0, 3))
+  expect(left).toHaveLength(4)
 })
 
 it('is left alone when other users may write to it', async () => {
