@@ -11,7 +11,9 @@ import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 
 const MEASURED_MS = 1200
-const WARM_UP_MS = 400
+const SETTLE_MS = 100
+/** Fewer leave some of a pair's code to be compiled: in time, four processes on two cores have fewer. */
+const WARM_UP_PAIRS = 15_000
 const [processes = '1', loops = '64', folder] = process.argv.slice(2)
 
 if (folder === undefined) await measure()
@@ -36,10 +38,10 @@ async function measure(): Promise<void> {
 
 async function work(directory: string): Promise<void> {
   const locks = createLocks(embeddedStore({ directory }))
-  await run(locks, WARM_UP_MS / 4)
+  await run(locks, Infinity, WARM_UP_PAIRS)
   process.send?.('ready')
   await once(process, 'message')
-  await run(locks, WARM_UP_MS)
+  await run(locks, SETTLE_MS)
   const before = process.cpuUsage()
   const pairs = await run(locks, MEASURED_MS)
   const { user, system } = process.cpuUsage(before)
@@ -48,13 +50,17 @@ async function work(directory: string): Promise<void> {
   process.disconnect()
 }
 
-async function run(locks: ReturnType<typeof createLocks>, forMs: number): Promise<number> {
+async function run(
+  locks: ReturnType<typeof createLocks>,
+  forMs: number,
+  most = Infinity,
+): Promise<number> {
   const endMs = performance.now() + forMs
   let pairs = 0
   await Promise.all(
     Array.from({ length: Number(loops) }, async (_, index) => {
       const mutex = locks.mutex(`${process.pid} ${index}`)
-      while (performance.now() < endMs) {
+      while (performance.now() < endMs && pairs < most) {
         const lease = await mutex.acquire()
         await lease.release()
         pairs += 1

@@ -2,6 +2,7 @@
  * The embedded store: alone, on one hot lock among processes, from hand to hand, and after a kill.
  */
 import type { Comparable } from '../comparison.js'
+import { inWords, medianRate, pair, ratesOf } from '../paired.js'
 import { garbageRows, ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject } from '../rounds.js'
 import { median } from '../stats.js'
@@ -36,7 +37,7 @@ const WORKLOADS: readonly Workload[] = [
     module: 'embedded-hot',
     args: ['fifo'],
     figure: 'pairs',
-    bar: 3000,
+    bar: 5000,
     kind: 'rate',
   },
   {
@@ -65,6 +66,11 @@ const WORKLOADS: readonly Workload[] = [
   },
 ]
 
+/** How many locks each of the four processes and of the one process works with at a time. */
+const LOOPS = [1, 64]
+/** What four processes on different locks must reach beside one process. */
+const LEAST_RATIO = 1.5
+
 const comparable: Comparable = {
   start: () => Promise.resolve({ subjects: WORKLOADS, stop: () => Promise.resolve() }),
 }
@@ -91,7 +97,37 @@ async function measure(rounds: number, progress: (text: string) => void): Promis
     })
     rows.push(...garbageRows(`embedded, ${workload.name}`, figures))
   }
+  for (const loops of LOOPS) rows.push(await fourBesideOne(loops, rounds, progress))
   return rows
+}
+
+/** Four processes and one, each on locks of its own, in turns. */
+async function fourBesideOne(
+  loops: number,
+  rounds: number,
+  progress: (text: string) => void,
+): Promise<Row> {
+  const subjects = [4, 1].map((processes) => ({
+    name: `${processes} x ${loops}`,
+    module: 'embedded-files',
+    args: [String(processes), String(loops)],
+  }))
+  const results = await runRounds(subjects, rounds, (text) => progress(`embedded, ${text}`))
+  const [four, one] = subjects.map(({ name }) => results.get(name) ?? [])
+  const [ofFour, ofOne] = [ratesOf(four), ratesOf(one)]
+  const paired = pair(ofFour, ofOne)
+  const [usOfFour, usOfOne] = [four, one].map((figures) =>
+    (figures ?? []).map(({ cpuUsPerPair = NaN }) => cpuUsPerPair),
+  )
+  const work = inWords(pair(usOfFour ?? [], usOfOne ?? []))
+  return {
+    workload: `embedded, four processes on different locks, ${loops === 1 ? 'one at a time' : `${loops} in flight`} each`,
+    measured: medianRate(ofFour),
+    against: `${inWords(paired)} of one process, ${medianRate(ofOne)}; ${work} of its processor time a pair`,
+    bar: `≥ ${LEAST_RATIO}x`,
+    reached: paired.ratio >= LEAST_RATIO,
+    rounds: { four: ofFour, one: ofOne },
+  }
 }
 
 function judge({ bar, kind }: Workload, value: number): Pick<Row, 'bar' | 'reached'> {
