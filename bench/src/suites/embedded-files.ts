@@ -1,13 +1,15 @@
 /**
  * How many database files serve the embedded store best: builds of this checkout that differ in
- * that number alone take turns. A round of all of them is compared within itself.
+ * that number alone take turns. A round of all of them is compared within itself. The bare statements
+ * show what SQLite allows.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rate, type Row } from '../report.js'
-import { runSubject, type BenchSubject, type Figures } from '../rounds.js'
+import { inWords, medianRate, pair, ratesOf } from '../paired.js'
+import { runRounds, runSubject, type BenchSubject, type Figures } from '../rounds.js'
 import { median, medianInterval } from '../stats.js'
 import type { BenchSuite } from '../suite.js'
 
@@ -22,6 +24,13 @@ const WORKLOADS: readonly BenchSubject[] = [
   ['four processes, one at a time each', '4', '1'],
   ['four processes, 64 in flight each', '4', '64'],
 ].map(([name = '', ...args]) => ({ name, module: 'embedded-files', args }))
+
+/** The first is compared with the others. */
+const BARE: readonly BenchSubject[] = [
+  ['bare statements, one process', '1', '1'],
+  ['bare statements, four processes, one file', '4', '1'],
+  ['bare statements, four processes, four files', '4', '4'],
+].map(([name = '', ...args]) => ({ name, module: 'embedded-bare', args }))
 
 export const suite: BenchSuite = { measure }
 
@@ -43,10 +52,30 @@ async function measure(rounds: number, progress: (text: string) => void): Promis
       }
       rows.push(...rowsOf(workload.name, rates))
     }
-    return rows
+    return [...rows, ...(await measureBare(rounds, progress))]
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+async function measureBare(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+  const results = await runRounds(BARE, rounds, (text) => progress(`embedded, ${text}`))
+  const of = (name: string, figure: string): number[] =>
+    results.get(name)?.map((round) => round[figure] ?? NaN) ?? []
+  const [first = ''] = BARE.map(({ name }) => name)
+  return BARE.map(({ name }) => {
+    const [pairs, cpuUsPerPair] = [ratesOf(results.get(name)), of(name, 'cpuUsPerPair')]
+    const ratio = inWords(pair(pairs, ratesOf(results.get(first))))
+    const work = inWords(pair(cpuUsPerPair, of(first, 'cpuUsPerPair')))
+    return {
+      workload: `embedded, ${name}`,
+      measured: `${medianRate(pairs)}, ${median(cpuUsPerPair).toFixed(0)} µs of a processor a pair`,
+      against: name === first ? '' : `${ratio} of one process, ${work} of its processor time`,
+      bar: '',
+      reached: true,
+      rounds: { pairs, cpuUsPerPair },
+    }
+  })
 }
 
 /** Copies the package with another number of files. Returns the path of the checkout. */
