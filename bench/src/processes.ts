@@ -13,7 +13,7 @@ const WARM_UP_PAIRS = 15_000
 /** Takes and releases locks until the time is over or the pairs are done. Returns the pairs. */
 export type Run = (forMs: number, most: number) => Promise<number>
 
-/** Starts a module so many times, each with the folder as a last argument. Prints the figures. */
+/** Starts a module in each of the processes, with their folder as a last argument. */
 export async function leadProcesses(module: string, args: readonly string[]): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
   const children = Array.from({ length: Number(args[0]) }, () =>

@@ -1,7 +1,7 @@
 /**
  * How many database files serve the embedded store best: builds of this checkout that differ in
- * that number alone take turns. A round of all of them is compared within itself. The bare statements
- * show what SQLite allows.
+ * that number alone take turns. A round of all of them is compared within itself. The bare
+ * statements show what SQLite allows.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -101,7 +101,7 @@ async function namesIn(store: Store): Promise<string[]> {
   return names
 }
 
-/** A machine whose store forgets idle locks when the test says so, at a later time of day. */
+/** A machine whose store forgets idle locks when the test fires its timers, at a later hour. */
 function machineOfForgetting(): {
   readonly machine: Machine
   readonly forget: (() => void)[]

@@ -64,7 +64,7 @@ interface PackedLock {
   readonly d: readonly PackedTombstone[]
 }
 
-/** What the line of a lock contains that nobody holds or waits for, and no other line. */
+/** The part that only lines of locks without a holder and a waiter contain. */
 export const UNUSED = '"h":[],"q":[],"w":[],'
 
 /** Stands for the whole capacity, which most claims ask for and which has many digits. */

@@ -140,8 +140,8 @@ export class Transaction {
       forgetPeers(lock)
       const text = pack(lock)
       const busy = isIdle(lock.state) ? 0 : 1
-      // A lock that is released stays marked as busy for an hour or two: half of the pages that a
-      // pair writes are those of the index.
+      // A released lock stays marked as busy for an hour or two. Half of the pages that a pair
+      // would write are those of the index.
       if (found && found.busy >= busy && !this.#rowsChanged)
         this.#statements.saveInRow.run(text, touchedMs, found.row, name)
       else this.#statements.save.run(name, text, busy, touchedMs)
