@@ -5,6 +5,9 @@ import { sourceOf, type StoreSource } from '../store/source.js'
 import { describe } from './describe.js'
 import { checkDuration, type LocksOptions } from './lock-options.js'
 
+/** A scheme of at least two letters: one letter is a drive of Windows. */
+const URL_START = /^[a-z][a-z\d+.-]+:/i
+
 /** Where the store of a worker is, and for how long it renews. */
 export interface HelperOptions {
   readonly source: StoreSource
@@ -53,10 +56,13 @@ function checkExpiry({ name, traits }: Store): void {
 
 function moduleOf(workerStore: LocksOptions['workerStore']): StoreSource | undefined {
   if (workerStore === undefined) return undefined
-  if (typeof workerStore === 'string' || workerStore instanceof URL)
-    return { module: String(workerStore) }
+  const isUrl = workerStore instanceof URL
+  if (isUrl || (typeof workerStore === 'string' && workerStore !== '')) {
+    const text = String(workerStore)
+    if (/^file:/i.test(text) || (!isUrl && !URL_START.test(text))) return { module: text }
+  }
   throw new LockUsageError(
-    `workerStore must be the URL or the path of a module, not ${describe(workerStore)}.`,
+    `workerStore must be the path or the file: URL of a module, not ${isUrl ? workerStore.href : describe(workerStore)}.`,
   )
 }
 

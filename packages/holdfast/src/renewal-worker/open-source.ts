@@ -21,7 +21,7 @@ export async function openSource(source: StoreSource): Promise<Store> {
 
 /** Imports a module, whose default export is a store or a function that returns one. */
 async function importStore(module: string): Promise<Store> {
-  const location = module.startsWith('file:') ? module : pathToFileURL(module).href
+  const location = /^file:/i.test(module) ? module : pathToFileURL(module).href
   const { default: found } = (await import(location)) as { readonly default?: unknown }
   // A CommonJS module with `exports.default` comes as the default of its namespace.
   const made: unknown = typeof found === 'function' ? await (found as () => unknown)() : found

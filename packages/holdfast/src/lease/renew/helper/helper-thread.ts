@@ -1,6 +1,6 @@
 /** Starts the helper in a worker thread of Node. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { MessagePort, Worker } from 'node:worker_threads'
 import { LockUsageError } from '../../../errors.js'
 import type { StoreSource } from '../../../store/source.js'
@@ -23,7 +23,8 @@ export function startHelper(
   settings: { readonly source: StoreSource; readonly blockedAtMostMs: number },
 ): RenewalHelper {
   const board = new SharedBoard()
-  const thread = new WorkerThread({ ...settings, board: board.buffer })
+  const source = withWholePath(settings.source)
+  const thread = new WorkerThread({ ...settings, source, board: board.buffer })
   const helper = new RenewalHelper(runtime, leases, {
     board,
     thread,
@@ -31,6 +32,12 @@ export function startHelper(
   })
   thread.onLost = (error) => helper.lost(error)
   return helper
+}
+
+/** The working folder may be another one when the thread imports a module. */
+function withWholePath(source: StoreSource): StoreSource {
+  if (!('module' in source) || /^file:/i.test(source.module)) return source
+  return { module: resolve(source.module) }
 }
 
 class WorkerThread implements HelperThread {

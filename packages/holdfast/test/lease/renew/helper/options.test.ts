@@ -27,7 +27,14 @@ test.each<[name: string, options: object, text: RegExp]>([
   ['no time', { ...WORKER, blockedAtMostMs: 0 }, /at least 1 ms/],
   ['a limit alone', { blockedAtMostMs: 1000 }, /blockedAtMostMs is an option of renewFrom/],
   ['a module alone', { workerStore: '/a.js' }, /workerStore is an option of renewFrom/],
-  ['a store for a module', { ...WORKER, workerStore: {} }, /URL or the path of a module/],
+  ['a store for a module', { ...WORKER, workerStore: {} }, /the path or the file: URL of a module/],
+  ['no name of a module', { ...WORKER, workerStore: '' }, /of a module, not ""/],
+  [
+    'a module elsewhere',
+    { ...WORKER, workerStore: new URL('http://h/a.js') },
+    /not http:\/\/h\/a.js/,
+  ],
+  ['a module in a URL', { ...WORKER, workerStore: 'data:text/javascript,1' }, /not "data:/],
   ['a clock', { ...WORKER, clock: new VirtualClock() }, /works by the system's clock/],
 ])('createLocks refuses %s', (_name, options, text) => {
   const make = () => createLocks(folderStore(), options)
