@@ -6,10 +6,14 @@ import { redlockStore } from 'holdfast/redlock'
 import { Redis } from 'ioredis6'
 import { createClient } from 'redis6'
 import { afterAll, expect, test } from 'vitest'
-import { startRedis } from '@holdfast/servers/redis'
+import { askSentinel, startRedis } from '@holdfast/servers/redis'
+import { LIBRARIES, openClusterClient, openSentinelClient } from '@holdfast/servers/redis-clients'
 import { after } from '../../../../test/support/after.js'
+import { oneOfEach, sharedCluster } from './support/cluster.js'
+import { startTestSentinels } from './support/world.js'
 
-const server = await startRedis()
+// node-redis sends a command that it keeps also after a refused login, as the default user.
+const server = await startRedis({ password: 'of the default user' })
 afterAll(() => server.stop())
 
 function ioredis(username: string, password: string, enableReadyCheck = true): Redis {
@@ -76,6 +80,57 @@ test.each(NAMES)('%s, a password that changes: an outage for a waiter', async (n
   await (await waiting).release()
 })
 
+/** Options of a client of a Cluster, and how to give it another password. */
+function loginOf(library: (typeof LIBRARIES)[number], username: string) {
+  const login = { username, password: 'right' }
+  const options =
+    library === 'redis6'
+      ? { defaults: { credentialsProvider: { type: 'async-credentials-provider', credentials } } }
+      : { redisOptions: login }
+  async function credentials(): Promise<typeof login> {
+    return Promise.resolve({ ...login })
+  }
+  return { options, change: (password: string) => void (login.password = password) }
+}
+
+test.each(LIBRARIES)(
+  'a Cluster through %s, a password that changes: an outage',
+  async (library) => {
+    const cluster = await sharedCluster()
+    const everywhere = (...words: string[]): Promise<unknown> =>
+      Promise.all(cluster.members.map(({ server: member }) => member.command(...words)))
+    const user = `clerk-${library}`
+    await everywhere('ACL', 'SETUSER', user, 'on', '>right', '~*', '&*', '+@all')
+    const { options, change } = loginOf(library, user)
+    const opened = openClusterClient(library, cluster.ports, options)
+    after(() => opened.end())
+    await opened.ready
+    const store = redisStore({ client: opened.client, requestTimeoutMs: 2000 })
+    const locks = createLocks(store)
+    after(() => locks.close({ graceMs: 0 }))
+    const [held = '', used = '', unused = ''] = await oneOfEach(cluster, `changed ${library}`)
+    await (await locks.mutex(used).acquire()).release()
+    const holder = await locks.mutex(held, { ttlMs: 600_000, renew: false }).acquire()
+    const waiting = locks.mutex(held).acquire({ waitMs: 60_000 })
+    waiting.catch(() => undefined)
+    // Its request is answered after that of the waiter.
+    expect(await locks.mutex(held).tryAcquire()).toBeUndefined()
+    await everywhere('ACL', 'SETUSER', user, 'resetpass', '>other')
+    await everywhere('CLIENT', 'KILL', 'USER', user)
+    // The store has no connection yet to the owner of the last one.
+    for (const name of [used, unused])
+      await expect(locks.mutex(name).tryAcquire()).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringContaining('password') as string,
+      })
+    expect(holder.held).toBe(true)
+    change('other')
+    await holder.release()
+    await (await waiting).release()
+    await (await locks.mutex(unused).acquire({ waitMs: 60_000 })).release()
+  },
+)
+
 /** Starts a Sentinel that wants a password. Returns its port. */
 async function startClosedSentinel(): Promise<number> {
   const sentinel = createServer((socket) => {
@@ -102,3 +157,59 @@ test('ioredis, Sentinels that want a password: STORE_AUTH at once', async () => 
     message: expect.stringContaining('asks for a password') as string,
   })
 })
+
+/** Options of a client of Sentinels that want a password, and how to give it another one. */
+function sentinelLoginOf(library: (typeof LIBRARIES)[number]) {
+  const login = { username: 'clerk', password: 'right' }
+  const credentials = async (): Promise<typeof login> => Promise.resolve({ ...login })
+  return {
+    options:
+      library === 'redis6'
+        ? {
+            sentinelClientOptions: {
+              credentialsProvider: { type: 'async-credentials-provider', credentials },
+            },
+          }
+        : { sentinelUsername: 'clerk', sentinelPassword: 'right' },
+    change(client: RedisClient, password: string): void {
+      login.password = password
+      if ('options' in client) Object.assign(client.options ?? {}, { sentinelPassword: password })
+    },
+  }
+}
+
+test.each(LIBRARIES)(
+  'Sentinels through %s, a password that changes: an outage',
+  async (library) => {
+    const group = await startTestSentinels()
+    const everywhere = (...words: string[]): Promise<unknown> =>
+      Promise.all(group.sentinelPorts.map((port) => askSentinel(port, ...words)))
+    await everywhere('ACL', 'SETUSER', 'clerk', 'on', '>right', '&*', '+@all')
+    const { options, change } = sentinelLoginOf(library)
+    const where = { name: group.name, ports: group.sentinelPorts }
+    const opened = openSentinelClient(library, where, options)
+    after(() => opened.end())
+    await opened.ready
+    const locks = createLocks(redisStore({ client: opened.client }))
+    after(() => locks.close({ graceMs: 0 }))
+    const lock = locks.mutex('changed', { ttlMs: 600_000, renew: false })
+    const holder = await lock.acquire()
+    const waiting = lock.acquire({ waitMs: 60_000 })
+    waiting.catch(() => undefined)
+    // Its request is answered after that of the waiter.
+    expect(await lock.tryAcquire()).toBeUndefined()
+    await everywhere('ACL', 'SETUSER', 'clerk', 'resetpass', '>other')
+    await everywhere('CLIENT', 'KILL', 'USER', 'clerk')
+    const primary = await group.primary()
+    for (const type of ['normal', 'pubsub']) await primary.command('CLIENT', 'KILL', 'TYPE', type)
+    const words = library === 'redis6' ? '' : 'password'
+    await expect(locks.mutex('other').tryAcquire()).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining(words) as string,
+    })
+    expect(holder.held).toBe(true)
+    change(opened.client, 'other')
+    await holder.release()
+    await (await waiting).release()
+  },
+)

@@ -10,12 +10,13 @@ import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
 import { openStore } from 'holdfast/url'
-import { Redis } from 'ioredis6'
-import { createClient } from 'redis6'
+import { Cluster, Redis } from 'ioredis6'
+import { createClient, createCluster } from 'redis6'
 import { afterAll, expect, test } from 'vitest'
 import { startEtcd } from '@holdfast/servers/etcd'
 import { makeFolder, removeFolder } from '@holdfast/servers/folders'
 import { startRedis } from '@holdfast/servers/redis'
+import { startCluster } from '@holdfast/servers/redis-cluster'
 import { after } from '../../../../test/support/after.js'
 
 const folder = makeFolder('certificates')
@@ -151,6 +152,62 @@ test.each(stores.filter(([name]) => name !== 'Redlock'))(
     await expect(lock.tryAcquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     const waiting = lock.acquire({ waitMs: 30_000 })
     server.setSecureContext(good)
+    expect((await waiting).held).toBe(true)
+  },
+)
+
+/** Clients of a Cluster that reach each member through TLS, by its address. */
+const CLUSTERS: Readonly<Record<string, (ports: ReadonlyMap<number, number>) => Store>> = {
+  ioredis: (ports) => {
+    const natMap = Object.fromEntries(
+      [...ports].map(([port, tls]) => [`127.0.0.1:${port}`, { host: '127.0.0.1', port: tls }]),
+    )
+    const nodes = [...ports.values()].map((port) => ({ host: '127.0.0.1', port }))
+    const tls = { ca: good.cert, servername: 'localhost' }
+    const client = new Cluster(nodes, { natMap, redisOptions: { tls } })
+    client.on('error', () => undefined)
+    after(() => client.disconnect())
+    return redisStore({ client, requestTimeoutMs: 2000 })
+  },
+  'node-redis': (ports) => {
+    const socket = { tls: true as const, servername: 'localhost', ca: good.cert }
+    const client = createCluster({
+      rootNodes: [...ports.values()].map((port) => ({ socket: { host: '127.0.0.1', port } })),
+      defaults: { socket },
+      nodeAddressMap: (address) => ({
+        host: '127.0.0.1',
+        port: ports.get(Number(address.split(':')[1])) ?? 0,
+      }),
+    })
+    client.on('error', () => undefined)
+    client.connect().catch(() => undefined)
+    after(() => client.destroy())
+    return redisStore({ client, requestTimeoutMs: 2000 })
+  },
+}
+
+test.each(Object.keys(CLUSTERS))(
+  'a Cluster through %s, certificates that change: an outage',
+  async (name) => {
+    const cluster = await startCluster()
+    after(() => cluster.stop())
+    const proxies = new Map<number, Encrypted>()
+    for (const port of cluster.ports) proxies.set(port, await encrypt(port, good))
+    const store = CLUSTERS[name]?.(new Map([...proxies].map(([port, proxy]) => [port, proxy.port])))
+    if (!store) throw new Error(`There is no client ${name}.`)
+    const locks = await locksOf(store)
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    await (await locks.mutex('a').acquire({ waitMs: 10_000 })).release()
+    for (const { server, breakAll } of proxies.values()) {
+      server.setSecureContext(other)
+      breakAll()
+    }
+    // Of every member, also of those that the store has no connection to yet.
+    const ends = await Promise.allSettled(names.map((lock) => locks.mutex(lock).tryAcquire()))
+    const reason: unknown = expect.objectContaining({ code: 'STORE_UNAVAILABLE' })
+    expect(ends).toEqual(names.map(() => ({ status: 'rejected', reason })))
+    const waiting = locks.mutex('a').acquire({ waitMs: 30_000 })
+    for (const { server } of proxies.values()) server.setSecureContext(good)
     expect((await waiting).held).toBe(true)
   },
 )

@@ -146,6 +146,11 @@ export function withRights(error: LockError, start: string): LockError {
 /** What a server answers whose password is another one now. */
 const LOGIN = new Set(['WRONGPASS', 'NOAUTH'])
 
+/** Whether the server refused the login. ioredis rejects each command that waits for it so. */
+export function isRefusedLogin(error: unknown): boolean {
+  return LOGIN.has(SERVER_ERROR.exec(messageOf(error))?.[1] ?? '')
+}
+
 /**
  * Returns the error for a server that answered before. A login or a certificate that is not
  * accepted any more is an outage: the client may have the new one soon.

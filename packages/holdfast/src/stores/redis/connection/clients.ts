@@ -33,6 +33,8 @@ export interface IoRedisOverride {
   readonly host?: string
   readonly port?: number
   readonly readOnly?: boolean
+  readonly username?: string
+  readonly password?: string
 }
 
 export interface IoRedisDuplicate extends IoRedisClient {
@@ -58,7 +60,11 @@ export interface IoRedisOwnMember extends IoRedisMember {
 export interface IoRedisCluster {
   readonly isCluster: boolean
   readonly status: string
-  readonly options: { readonly keyPrefix?: string | undefined; readonly natMap?: unknown }
+  readonly options: {
+    readonly keyPrefix?: string | undefined
+    readonly natMap?: unknown
+    readonly redisOptions?: object | undefined
+  }
   call(command: string, ...args: string[]): Promise<unknown>
   nodes(role?: 'all' | 'master' | 'slave'): IoRedisMember[]
   on(event: string, listener: Listener): unknown

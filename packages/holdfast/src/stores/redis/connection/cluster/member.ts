@@ -4,7 +4,13 @@
  */
 import type { Clock } from '../../../../clock/clock.js'
 import type { LockError } from '../../../../errors.js'
-import { explain, isServerError, isUnknownScript } from '../../errors.js'
+import {
+  afterSuccess,
+  explain,
+  isRefusedLogin,
+  isServerError,
+  isUnknownScript,
+} from '../../errors.js'
 import { ResilientCaller } from '../resilient-caller.js'
 import { ReplicatedCalls, type ReplicaSettings } from '../replicas.js'
 import type {
@@ -35,6 +41,8 @@ export interface MemberSettings {
   readonly onLost: () => void
   /** Called when a connection is there, or is there again. */
   readonly onReady?: () => void
+  /** Whether any member has answered. */
+  readonly hasAnswered?: () => boolean
 }
 
 /** Why a member did not do what it was asked: what it answered, or that it did not. */
@@ -81,17 +89,23 @@ export class Member {
 
   /**
    * Gives the reply, or a refusal. Rejects when the client's settings are wrong, such as its
-   * password.
+   * password before any member has answered.
    */
   async call(send: Send): Promise<unknown> {
     try {
       return await this.#call(this.#opened ?? (await this.#open()), send)
     } catch (error) {
-      const explained = explain(error)
+      const explained = this.#explain(error)
       if (explained.code !== 'STORE_UNAVAILABLE') throw explained
       this.#settings.onLost()
       return new Refusal(explained)
     }
+  }
+
+  /** The connection to this member may be made only after the password has changed. */
+  #explain(error: unknown): LockError {
+    const explained = explain(error)
+    return this.#settings.hasAnswered?.() === true ? afterSuccess(explained) : explained
   }
 
   async connection(): Promise<MemberConnection> {
@@ -109,7 +123,7 @@ export class Member {
   #call(opened: Opened, send: Send): Promise<unknown> {
     return opened.caller.call((by) =>
       send(opened, by).catch((error: unknown) => {
-        if (isUnknownScript(error) || !isServerError(error)) throw error
+        if (isUnknownScript(error) || isRefusedLogin(error) || !isServerError(error)) throw error
         return new Refusal(error as Error, (error as Error).message.split(' ', 1)[0])
       }),
     )

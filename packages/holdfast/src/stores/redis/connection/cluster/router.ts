@@ -56,7 +56,12 @@ export class Router {
 
   constructor(transport: ClusterTransport, settings: MemberSettings) {
     this.#transport = transport
-    this.#settings = { ...settings, onReady: () => this.#onReady?.() }
+    this.#settings = {
+      ...settings,
+      onReady: () => this.#onReady?.(),
+      // A member gave the slots to a client with this very login.
+      hasAnswered: () => !this.#topology.isEmpty,
+    }
   }
 
   /** Sends to the owner of a slot. Rejects with a typed error, at the latest after the timeout. */

@@ -30,14 +30,16 @@ const OWN: IoRedisOverride = {
 }
 
 export function ioRedisClusterTransport(client: IoRedisCluster): ClusterTransport {
+  let last: IoRedisMember | undefined
   return {
     keyPrefix: client.options.keyPrefix ?? '',
     command: (name, ...args) => untilError(client, ask(client, [name, ...args])),
     mapAddress: (address) => mapAddress(client.options.natMap, address),
     open(address) {
-      const [member] = client.nodes('all')
-      return member
-        ? Promise.resolve(open(member, address))
+      // The library drops each connection that breaks. Only its settings matter here.
+      last = client.nodes('all')[0] ?? last
+      return last && client.status !== 'end'
+        ? Promise.resolve(open(last, address, () => loginOf(client)))
         : Promise.reject(new Error('The client is closed'))
     },
   }
@@ -113,20 +115,48 @@ function causeOf(error: unknown): Error {
   return last instanceof Error ? last : error
 }
 
-function open(member: IoRedisMember, { host, port }: Address): MemberConnection {
-  const own = unrefSockets(member.duplicate({ ...OWN, host, port, retryStrategy: retryMs }))
+interface Login {
+  readonly username?: string
+  readonly password?: string
+}
+
+/** Returns the login that the client gives to its next connection: it may have changed. */
+function loginOf({ options }: IoRedisCluster): Login {
+  const { username, password }: Login = options.redisOptions ?? {}
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  }
+}
+
+function open(
+  member: IoRedisMember,
+  { host, port }: Address,
+  login: () => Login,
+): MemberConnection {
+  const retryStrategy = (times: number): number => {
+    // Its own settings are a copy.
+    Object.assign(own.options, login())
+    return retryMs(times)
+  }
+  const own = unrefSockets(member.duplicate({ ...OWN, host, port, retryStrategy, ...login() }))
   // The transport's listener hears of it, as far as it matters.
   own.on('error', () => undefined)
   return {
     transport: ioRedisTransport(own),
-    listenSharded: (listener) => listenSharded(own, listener),
+    listenSharded: (listener) => listenSharded(own, login(), listener),
     close: () => own.disconnect(),
   }
 }
 
-function listenSharded(member: IoRedisMember, listener: ShardListener): ShardConnection {
+function listenSharded(
+  member: IoRedisMember,
+  login: Login,
+  listener: ShardListener,
+): ShardConnection {
   const subscriber: IoRedisOwnMember = member.duplicate({
     ...OWN,
+    ...login,
     autoResubscribe: false,
     retryStrategy: null,
   })
