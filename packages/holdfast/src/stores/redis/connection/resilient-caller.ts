@@ -244,21 +244,24 @@ export class ResilientCaller {
   }
 
   /** A server that is stopped, or a network that swallows everything, breaks no connection. */
-  #startSweep(): Timer {
-    return this.#clock.timer(
-      this.#requestTimeoutMs / SWEEPS_PER_TIMEOUT,
-      () => {
-        const oldestMs = this.#clock.monotonicMs() - this.#requestTimeoutMs
-        for (let call = this.#calls.first; call; call = this.#calls.first) {
-          if (call.value.sentMs > oldestMs) break
-          this.#calls.delete(call)
-          const error = new Error(`No answer within ${this.#requestTimeoutMs} ms`)
-          call.value.listener.done(explain(error))
-        }
-        this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
-      },
-      true,
-    )
+  #startSweep(delayMs = this.#requestTimeoutMs / SWEEPS_PER_TIMEOUT): Timer {
+    return this.#clock.timer(delayMs, () => this.#sweepUp(), true)
+  }
+
+  #sweepUp(): void {
+    const timeoutMs = this.#requestTimeoutMs
+    const nowMs = this.#clock.monotonicMs()
+    for (let call = this.#calls.first; call; call = this.#calls.first) {
+      const leftMs = call.value.sentMs + timeoutMs - nowMs
+      if (leftMs > 0 && !this.#closed) {
+        // No later than the timeout of the oldest call, which may lie before the next sweep.
+        this.#sweep = this.#startSweep(Math.min(leftMs, timeoutMs / SWEEPS_PER_TIMEOUT))
+        return
+      }
+      this.#calls.delete(call)
+      call.value.listener.done(explain(new Error(`No answer within ${timeoutMs} ms`)))
+    }
+    this.#sweep = undefined
   }
 }
 
