@@ -34,6 +34,19 @@ describe('a store that cannot be reached', () => {
     contact.close()
   })
 
+  it('ends a run with --wait 0 after 2 s without any answer', async () => {
+    const giveUp = vi.fn()
+    const contact = contactOf(
+      runSettings(['job', '--wait', '0', '--', 'true'])?.outageMs ?? 0,
+      giveUp,
+    )
+    await vi.advanceTimersByTimeAsync(1_999)
+    expect(giveUp).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(giveUp).toHaveBeenCalledWith(undefined)
+    contact.close()
+  })
+
   it('is not what another client of the process met', async () => {
     const contact = contactOf(30_000)
     channel('holdfast:store-unavailable').publish({ clientId: 'another', error: AWAY })
@@ -65,8 +78,11 @@ describe('holdfast run at a server that is down', () => {
 describe('holdfast run at a server that accepts and stays silent', () => {
   it.each([
     ['redis', '0'],
+    ['redis+cluster', '0'],
     ['postgres', '0'],
+    ['mysql', '0'],
     ['etcd', '0'],
+    ['zk', '0'],
     ['zk', '2s'],
   ])('%s with --wait %s ends before the timeout of a request', async (scheme, wait) => {
     const server = await listenInSilence()
@@ -77,7 +93,7 @@ describe('holdfast run at a server that accepts and stays silent', () => {
     ])
     expect(await run.code()).toBe(69)
     // The timeout of a request would be named with its time.
-    expect(run.stderr).toMatch(/does not answer/)
+    expect(run.stderr).toMatch(/does not answer|Redis: timeout/)
     expect(run.stderr).not.toMatch(/\d ms/)
     server.stop()
   })
