@@ -24,7 +24,7 @@ function ioredis(username: string, password: string, enableReadyCheck = true): R
 }
 
 function nodeRedis(username: string, password: string): RedisClient {
-  const client = createClient({ url: server.url, username, password })
+  const client = createClient({ username, password, socket: { port: server.port } })
   client.on('error', () => undefined)
   client.connect().catch(() => undefined)
   after(() => client.destroy())

@@ -5,15 +5,16 @@ import { ResilientCaller } from '../../dist/stores/redis/connection/resilient-ca
 
 const TIMEOUT_MS = 5000
 
+function refuse(): never {
+  throw new Error('Nothing here opens a connection.')
+}
+
 function callerOn(clock: VirtualClock): ResilientCaller {
-  const refuse = (): never => {
-    throw new Error('Nothing here opens a connection.')
-  }
   const transport = {
     keyPrefix: '',
     isReady: true,
-    run: () => new Promise<never>(() => undefined),
-    command: () => new Promise<never>(() => undefined),
+    run: refuse,
+    command: refuse,
     watchState: () => () => undefined,
     connect: refuse,
     listen: refuse,
