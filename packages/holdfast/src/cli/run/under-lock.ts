@@ -2,7 +2,6 @@
  * The main path of `holdfast run`: acquires the lock, runs the command, keeps the lock as long as
  * asked, releases it.
  */
-import { hostname } from 'node:os'
 import { createLocks, type Lease, type Locks } from '../../index.js'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
 import { failureOf } from '../failure.js'
@@ -19,9 +18,10 @@ import { interruption, unlessAborted, type Departure } from './interrupted.js'
 import type { LockSettings, RunSettings } from './settings.js'
 import type { LockStatus, RunStatus } from './status.js'
 import { keepLock } from './keep-lock.js'
+import { endHolders } from './replace.js'
 import { StoreContact } from './store-contact.js'
 import { waitUnderHeld } from './under-held.js'
-import { lookUpLock, refuseToWaitForOneself, reportWait } from './waiting.js'
+import { refuseToWaitForOneself, reportWait } from './waiting.js'
 
 export interface LockContext extends Departure {
   readonly settings: LockSettings
@@ -99,17 +99,6 @@ async function takeLock(
     quiet()
     status.waitedMs = Math.round(performance.now() - startedMs)
   }
-}
-
-/** The holders release the lock when their commands have ended; waiters keep their places. */
-async function endHolders(locks: Locks, { name, sharing }: LockSettings): Promise<void> {
-  const { store } = locks
-  const info = await lookUpLock(locks, name)
-  const inUse = info?.kind === 'semaphore' ? info.capacity : undefined
-  const asked = sharing.kind === 'permits' ? sharing.permits : undefined
-  // The attempt will be refused, and no run would take the place of the holder.
-  if (info !== undefined && inUse !== asked) return
-  await store.steal(name, { now: false, reason: `replaced by pid ${process.pid} on ${hostname()}` })
 }
 
 async function work(context: RunContext, lease: Lease, grantedMs: number): Promise<void> {

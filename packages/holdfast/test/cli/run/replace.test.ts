@@ -1,4 +1,7 @@
+import { createLocks, type Lease } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
 import { expect, it } from 'vitest'
+import { endHolders } from '../../../dist/cli/run/replace.js'
 import { Box } from '../support/holdfast.js'
 
 it('ends the holder, and overtakes no waiter', async () => {
@@ -48,4 +51,26 @@ it('leaves the holder alone where the lock is in use with other permits', async 
   expect((await box.inspect('job'))?.holders).toMatchObject([{ stolen: false }])
   holder.types('\n')
   expect(await holder.code()).toBe(0)
+})
+
+it('leaves a holder alone that came after the look', async () => {
+  const locks = createLocks(memoryStore())
+  const mutex = locks.mutex('job')
+  const first = await mutex.acquire()
+  let second: Lease | undefined
+  const { store } = locks
+  const inspect = store.inspect.bind(store)
+  store.inspect = async (...args) => {
+    const found = await inspect(...args)
+    if (second === undefined) {
+      await first.release()
+      second = await mutex.acquire()
+    }
+    return found
+  }
+  await endHolders(locks, { name: 'job', sharing: { kind: 'exclusive' } })
+  expect((await mutex.inspect()).holders).toMatchObject([{ stolen: false }])
+  await second?.renew()
+  expect(second?.held).toBe(true)
+  await locks.close({ graceMs: 0 })
 })
