@@ -19,5 +19,7 @@ export function warning(check: string, text: string): Finding {
 
 export function failure(check: string, error: unknown): Finding {
   const { message, exitCode } = failureOf(error)
-  return { check, verdict: 'failure', text: message, exitCode }
+  // Advice to other commands: the operator has run this one already.
+  const text = message.replace(/(?:: holdfast doctor| \(holdfast doctor\))(?=[.,])/g, '')
+  return { check, verdict: 'failure', text, exitCode }
 }

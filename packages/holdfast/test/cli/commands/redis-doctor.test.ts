@@ -50,6 +50,14 @@ async function doctor(url: string, ...args: string[]) {
   return { code, checks, verdictOf, stdout: run.stdout }
 }
 
+it('does not advise itself where an endpoint over HTTP is away', async () => {
+  const doctor = box.holdfast(['doctor', '--store', 'https://:token@127.0.0.1:1', '--json'])
+  expect(await doctor.code()).toBe(69)
+  const { checks } = JSON.parse(doctor.stdout) as { readonly checks: readonly Finding[] }
+  const failed = checks.find(({ verdict }) => verdict === 'failure')
+  expect(failed?.text).toMatch(/Check that the server runs and that this machine reaches it\.$/)
+})
+
 describe('what doctor finds', () => {
   it('a sound server', async () => {
     const server = await start({ appendOnly: true })
