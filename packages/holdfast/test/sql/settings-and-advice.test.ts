@@ -56,6 +56,32 @@ test('autoMigrate without the right to create: the error names that right', asyn
   })
 })
 
+test('routines that do not know a request: STORE_CONFIG, and the advice to migrate', async () => {
+  const unknown = "when 'stealClaim' then"
+  const older = "when 'earlier' then"
+  const found = [
+    [
+      postgresSchema,
+      (text: string) => server.psql(text),
+      postgresStore({ pool: poolOf(server.url) }),
+    ],
+    [mysqlSchema, (text: string) => mysql.sql(text), mysqlStore({ pool: mysqlPoolOf(mysql.url) })],
+  ] as const
+  for (const [schema, change, store] of found) {
+    const locks = locksOf(store)
+    await (await locks.mutex('a').acquire()).release()
+    const text = schema()
+    expect(text).toContain(unknown)
+    change(text.replaceAll(unknown, older))
+    const refused = locks.steal('a', { claim: 'some-claim', reason: 'test' })
+    await expect(refused).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining('Run holdfast migrate --store URL') as string,
+    })
+    change(text)
+  }
+})
+
 test('transactions that are read-only by default: the advice names the setting', async () => {
   const pool = poolOf(server.url, '-c default_transaction_read_only=on')
   await expect(locksOf(postgresStore({ pool })).mutex('a').tryAcquire()).rejects.toMatchObject({
