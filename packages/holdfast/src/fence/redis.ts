@@ -19,6 +19,7 @@ import {
   STORE_NAME,
   withRights,
 } from '../stores/redis/errors.js'
+import { slotOf } from '../stores/redis/connection/cluster/slots.js'
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/connection/open.js'
 import { RestTransport } from '../stores/redis/connection/transports/rest/rest.js'
@@ -85,8 +86,11 @@ export async function fencedInRedis(
   const server = serverOf(client, prefix)
   const place = { lock, start: server.keyPrefix + prefix }
   const ask = (): Promise<string[]> => within(keysOf(server, commands), place)
-  // Over HTTP the server may be one that refuses keys which a call does not declare.
-  const given = keys ?? (isUpstash(client) && isWrite ? await ask() : [])
+  // Over HTTP the server may be one that refuses keys which a call does not declare. In a Cluster
+  // the commands before one with a key elsewhere would be done.
+  const asksFirst = isWrite && (isUpstash(client) || server.isCluster)
+  const given = keys ?? (asksFirst ? await ask() : [])
+  if (server.isCluster) assertOneSlot(given, server.keyPrefix + key, lock)
   let replies = await run(server, [...own, ...declared(server, given)], args(), place)
   if (keys === undefined && refusesFirst(replies)) {
     // Nothing was done. The server wants to know which keys the commands touch.
@@ -126,6 +130,17 @@ function refusesFirst(replies: unknown): boolean {
 /** The client puts its prefix before declared keys; those of commands are complete. */
 function declared({ keyPrefix }: FenceServer, keys: readonly string[]): string[] {
   return keys.flatMap((key) => (key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : []))
+}
+
+/** @throws LockUsageError where a script cannot reach a key together with that of the resource. */
+function assertOneSlot(keys: readonly string[], own: string, lock: string): void {
+  const elsewhere = keys.find((key) => slotOf(key) !== slotOf(own))
+  if (elsewhere === undefined) return
+  throw new LockUsageError(
+    `fencedWrite: the key ${JSON.stringify(elsewhere)} is in another slot of the Cluster than the resource. ` +
+      'Nothing was written. Put the name of the resource in braces into each key, as in {stock:9}:count.',
+    { lock, store: STORE_NAME },
+  )
 }
 
 /** Asks the server which keys the commands have. */
@@ -194,6 +209,7 @@ function failedCommand(number: number, answer: string, count: number, lock: stri
 
 /** What the fence needs of a server. */
 interface FenceServer {
+  readonly isCluster: boolean
   /** The client's own prefix, which stands before every key. */
   readonly keyPrefix: string
   /** Runs the script of the fence. The keys are without the prefix. */
@@ -217,7 +233,8 @@ function serverOf(client: FenceClient, prefix: string): FenceServer {
   const transport = members ?? transportOf(client)
   const { keyPrefix } = transport
   const command: FenceServer['command'] = (...words) => transport.command(...words)
-  return { keyPrefix, command, send: senderOf(client, transport) }
+  const isCluster = members !== undefined
+  return { isCluster, keyPrefix, command, send: senderOf(client, transport) }
 }
 
 function overHttp(client: UpstashClient, prefix: string): FenceServer {
@@ -228,6 +245,7 @@ function overHttp(client: UpstashClient, prefix: string): FenceServer {
     clock: systemClock,
   })
   return {
+    isCluster: false,
     keyPrefix: '',
     command: (...words) => transport.command(...words),
     send: (by, keys, args) => transport.run(by, fenceCheck, keys, args),

@@ -324,6 +324,40 @@ describe('where there is more than one server', () => {
     }
   })
 
+  test('a Cluster, keys in other slots than the resource: LOCK_USAGE, and nothing is written', async () => {
+    const cluster = await startCluster()
+    ends.push(() => cluster.stop())
+    for (const library of LIBRARIES) {
+      const { client, ready, end } = openClusterClient(library, cluster.ports)
+      ends.push(end)
+      await ready
+      const resource = `stock of ${library}`
+      const near = `{${resource}}:count`
+      const commands: RedisCommand[] = [['SET', near, 'one']]
+      // Some are on the same member, which would let a script through.
+      for (let index = 0; index < 6; index += 1) {
+        const far = `${library} ${index}`
+        for (const keys of [undefined, [near, far]]) {
+          const writes = fencedWrite(
+            client,
+            leaseWith(1n),
+            resource,
+            [...commands, ['SET', far, '1']],
+            { keys },
+          )
+          await expect(writes).rejects.toMatchObject({
+            code: 'LOCK_USAGE',
+            message: expect.stringContaining('in another slot of the Cluster') as string,
+          })
+        }
+      }
+      const owner = await cluster.ownerOf(near)
+      expect(await owner.server.command('EXISTS', near, `hf:fence:{${resource}}`)).toMatch(/^:0/)
+      await fencedWrite(client, leaseWith(1n), resource, commands, { keys: [near] })
+      expect(await owner.server.command('GET', near)).toContain('one')
+    }
+  })
+
   test('a client of Sentinels will do', async () => {
     const group = await startSentinels()
     ends.push(() => group.stop())
