@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
+import { killIfThere } from '@holdfast/servers/processes'
 import { Box } from '../support/holdfast.js'
 import { gone, withMark } from '../support/processes.js'
 
@@ -48,7 +49,7 @@ describe('processes that work on when the command has ended', () => {
     run.types('\n')
     expect(await run.code()).toBe(code)
     expect(withMark(mark)).not.toEqual([])
-    for (const pid of withMark(mark)) process.kill(pid, 'SIGTERM')
+    for (const pid of withMark(mark)) killIfThere(pid, 'SIGTERM')
     await gone(mark)
   })
 
@@ -60,7 +61,7 @@ describe('processes that work on when the command has ended', () => {
     run.kill('SIGINT')
     expect(await run.code()).toBe(130)
     expect(withMark(mark)).not.toEqual([])
-    for (const pid of withMark(mark)) process.kill(pid, 'SIGTERM')
+    for (const pid of withMark(mark)) killIfThere(pid, 'SIGTERM')
     await gone(mark)
   })
 

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { eventually } from '@holdfast/servers/eventually'
+import { killIfThere } from '@holdfast/servers/processes'
 import { listProcesses, lookUp } from '../../../dist/cli/supervise/processes.js'
 
 export function alive(pid: number): boolean {
@@ -71,6 +72,6 @@ export async function gone(mark: string, except: readonly number[] = []): Promis
   try {
     await eventually('no process of the job is left', () => left().length === 0, LOOK)
   } finally {
-    for (const pid of left()) process.kill(pid, 'SIGKILL')
+    for (const pid of left()) killIfThere(pid, 'SIGKILL')
   }
 }
