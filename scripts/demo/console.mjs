@@ -43,17 +43,17 @@ async function run() {
   const page = consoleOf()
   const address = addressOf(page)
   const ended = once(page, 'exit', { signal })
-  await Promise.race([ended, startWork()])
+  await Promise.race([ended, startWork(page)])
   console.log(`Open ${await address}`)
   console.log('Ctrl-C ends the demo.')
   const [code] = await ended
   throw new Error(`The console ended with ${code}.`)
 }
 
-async function startWork() {
+async function startWork(/** @type {Child} */ page) {
   for (const number of [1, 2]) start('worker', `worker ${number}`)
-  start('holder', 'nightly export', 'report:daily')
-  await startDeadlock()
+  const holder = start('holder', 'nightly export', 'report:daily')
+  await startDeadlock((stopped) => holder.send([page.pid, stopped.pid]))
 }
 
 /** Starts the command as an operator does. */
@@ -96,7 +96,7 @@ function keep(/** @type {Child} */ child) {
  * Two transfers take the same accounts in opposite orders. The first one is stopped while it waits.
  * A deadlock of running processes ends at once, since one of the waits fails.
  */
-async function startDeadlock() {
+async function startDeadlock(/** @type {(child: Child) => void} */ beforeStop) {
   const stopped = start('transfer', 'transfer 1 to 2', 'account:1', 'account:2')
   const other = start('transfer', 'transfer 2 to 1', 'account:2', 'account:1')
   for (const child of [stopped, other]) await once(child, 'message', { signal })
@@ -107,6 +107,7 @@ async function startDeadlock() {
   } finally {
     await locks.close()
   }
+  beforeStop(stopped)
   stopped.kill('SIGSTOP')
   other.send('go')
 }

@@ -30,8 +30,11 @@ async function worker() {
   await again(() => locks.election('scheduler').lead(() => pause(HOUR_MS)))
 }
 
-/** Takes a lock and keeps it. */
+/** Takes a lock and keeps it. After a kill of the demo it ends what does not end by itself. */
 async function holder() {
+  process.once('message', (pids) => {
+    process.prependOnceListener('disconnect', () => pids.forEach(endProcess))
+  })
   await locks.mutex(names[0]).run(() => pause(HOUR_MS))
 }
 
@@ -53,6 +56,14 @@ async function again(/** @type {() => Promise<unknown>} */ work) {
   for (;;) {
     await work().catch((error) => console.error(`${label}: ${error.message}`))
     await pause(between(200, 1_000))
+  }
+}
+
+function endProcess(/** @type {number} */ pid) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended before.
   }
 }
 

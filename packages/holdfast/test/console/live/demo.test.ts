@@ -58,6 +58,16 @@ test('the demo shows a ring, old waiters and a leader; Ctrl-C ends all of its pr
   expect(demo.stderr).toBe('')
 })
 
+test('a kill of the demo leaves none of its processes, the stopped one included', async () => {
+  const demo = new Program(process.execPath, [DEMO])
+  await demo.prints(/Open http/, 60_000)
+  const children = readFileSync(`/proc/${demo.pid}/task/${demo.pid}/children`, 'utf8')
+  const pids = children.trim().split(' ')
+  expect(pids.length).toBe(6)
+  demo.kill('SIGKILL')
+  await eventually('none is left', () => pids.every((pid) => !existsSync(`/proc/${pid}`)))
+})
+
 test('a steal from the stopped process ends the deadlock, and the other one continues', async () => {
   const demo = new Program(process.execPath, [DEMO])
   const [, url = ''] = await demo.prints(/Open (http:\S+)/, 60_000)
