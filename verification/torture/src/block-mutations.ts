@@ -13,7 +13,7 @@ export const BLOCK_MUTATIONS: readonly TortureMutation[] = [
     edits: edits('helper-renews-nothing'),
     store: 'redis',
     faults: ['block'],
-    seconds: 25,
+    seconds: 60,
     shows: ['kept'],
   },
   {

@@ -11,8 +11,11 @@ import { nowNs, type Log } from './log.js'
 import type { Site } from './site.js'
 import { CHANNEL, send, type Stalled, type ThreadTerms, type ToThread } from './thread-store.js'
 
-/** A thread that stood still for this share of the TTL is not held to keep a lease. */
-const STALLED_SHARE = 1 / 6
+/**
+ * A thread that stood still for this share of the TTL is not held to keep a lease. Of a lease that
+ * was about to be renewed a quarter of the TTL is left when the thread renews it.
+ */
+const STALLED_SHARE = 1 / 8
 /** A block so close below the limit may meet it: the last beat was before. */
 const BEAT_SHARE = 1 / 4
 const HOLDING_MS = 500
