@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { onSite, REPOSITORY } from '../../website/.vitepress/links.mjs'
 import { listOf, twinOf } from '../../website/.vitepress/markdown-twins.mjs'
 import { CHINESE } from '../../website/.vitepress/chinese.mjs'
+import { inOtherLanguage } from '../../website/.vitepress/languages.mjs'
 import { ENGLISH } from '../../website/.vitepress/navigation.mjs'
 import { unbroken } from '../../website/.vitepress/numbers.mjs'
 import { measure } from '../../website/.vitepress/pictures.mjs'
@@ -44,6 +45,14 @@ test('the list at the side has every page once', () => {
 test('the bar and the list lead to pages that exist', () => {
   const links = linksOf([...sidebars, ...ENGLISH.nav, ...CHINESE.nav])
   expect(links.filter((link) => !pages.includes(link))).toEqual([])
+})
+
+test('a page leads to the same page in the other language', () => {
+  expect(inOtherLanguage('explain/fencing.md')).toBe('/zh/fencing')
+  expect(inOtherLanguage('zh/fencing.md')).toBe('/explain/fencing')
+  expect(inOtherLanguage('how-to/index.md')).toBe('/zh/how-to')
+  expect(inOtherLanguage('zh/index.md')).toBe('/')
+  expect(inOtherLanguage('guarantees.md')).toBeUndefined()
 })
 
 test('a search for a Chinese word finds it inside of a sentence', () => {

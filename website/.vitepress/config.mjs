@@ -31,7 +31,7 @@ export default defineConfig({
     },
     languageAlias: { crontab: 'sh', jsonl: 'json' },
   },
-  vite: { publicDir: '../website/public', plugins: [vueOfThisFolder()] },
+  vite: { publicDir: '../website/public', plugins: [vueOfThisFolder(), languagesOfThisSite()] },
   buildEnd: (site) => writeTwins(site),
   transformPageData: (page) =>
     homeOf(page.relativePath) && { frontmatter: homeOf(page.relativePath) },
@@ -64,6 +64,18 @@ export default defineConfig({
     },
   },
 })
+
+/** The links to the other language are those of theme/langs.mjs. */
+function languagesOfThisSite() {
+  return {
+    name: 'languages-of-this-site',
+    enforce: 'pre',
+    resolveId(name) {
+      if (!name.endsWith('/composables/langs')) return undefined
+      return fileURLToPath(new URL('theme/langs.mjs', import.meta.url))
+    },
+  }
+}
 
 /** The pages lie outside of this folder. Vite finds Vue for them only when it looks here. */
 function vueOfThisFolder() {

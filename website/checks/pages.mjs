@@ -73,9 +73,23 @@ async function faultsIn({ name, paths, ...options }) {
     await page.addScriptTag({ path: LAYOUT })
     for (const text of await page.evaluate(layout, SMALLEST_TEXT)) note(text)
     for (const text of await page.evaluate(obstacles)) note(text)
+    for (const address of await page.evaluate(addresses))
+      if (!leads(address)) note(`a link leads to ${address}, which is not there`)
   }
   await context.close()
   return found
+}
+
+/** Runs in the page: where its links lead, inside of the site. */
+function addresses() {
+  const links = [...document.querySelectorAll('a[href]')].map(({ href }) => new URL(href))
+  return links.filter(({ origin }) => origin === location.origin).map(({ pathname }) => pathname)
+}
+
+/** @param {string} address */
+function leads(address) {
+  const file = address.endsWith('/') ? `${address}index.html` : address
+  return existsSync(join(DIST, file)) || existsSync(join(DIST, `${file}.html`))
 }
 
 /** Runs in the page, beside layout.js. */
