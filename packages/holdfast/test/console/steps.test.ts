@@ -98,6 +98,37 @@ test('a walk that has met none of many locks forgets a part of them in each turn
   expect(largestStep(turns)).toBe(MOST_IN_A_TURN)
 })
 
+test('a walk between a million names of others takes few steps, and rests by the shortest', async () => {
+  const clock = new VirtualClock()
+  const calls = { list: 0, inspect: 0 }
+  const store = {
+    async list({ cursor = '0' }: Parameters<Store['list']>[0]) {
+      calls.list += 1
+      // Each third request waits for a processor.
+      await clock.pause(calls.list % 3 === 0 ? 60 : 1)
+      const page = Number(cursor)
+      const names = Array.from({ length: 10 }, (_, index) => `m:${page * 10 + index}`)
+      return { names, cursor: page < 999 ? `${page + 1}` : undefined }
+    },
+    async inspect(names: readonly string[]) {
+      calls.inspect += 1
+      await clock.pause(4)
+      return names.map((name) => infoOf(name))
+    },
+  } as unknown as Store
+  const known = new KnownLocks(() => undefined)
+  const walk = new Walk(store, '', known, clock)
+  let restedMs = 0
+  const all = async (): Promise<void> => {
+    while (!walk.isComplete) restedMs += await walk.step(2_000)
+  }
+  await clock.until(all())
+  expect(known.size).toBe(10_000)
+  expect(calls.list).toBe(1_000)
+  expect(calls.inspect).toBeLessThanOrEqual(52)
+  expect(restedMs).toBeLessThan(45_000)
+})
+
 test('names stay in order through locks that come, go and come again', () => {
   const random = new SeededRandom(7)
   const known = new KnownLocks(() => undefined)

@@ -1,6 +1,6 @@
 /**
- * A walk over all names of a store, page by page. It rests in proportion to what its last step
- * took. So it takes a small part of the time of the store and of this process.
+ * A walk over all names of a store, page by page. It rests in proportion to what its steps
+ * take. So it takes a small part of the time of the store and of this process.
  */
 import type { Clock } from '../../clock/clock.js'
 import { pause } from '../../clock/pause.js'
@@ -10,8 +10,10 @@ import type { KnownLocks } from './known-locks.js'
 /** How many locks one request describes. */
 export const PAGE = 200
 /** The part of the time that the walk may take. */
-const DUTY = 0.02
+const DUTY = 0.03
 const LONGEST_REST_MS = 10_000
+/** How many steps of one kind tell what such a step costs. */
+const MOST_TIMES = 16
 /** For how long the first walk takes no rest: a viewer has just opened the page. */
 const HURRY_MS = 500
 
@@ -23,7 +25,11 @@ export class Walk {
   #startedMs: number
   #cursor: string | undefined
   /** Names that the store has listed, and that are not described yet. */
-  #names: readonly string[] = []
+  #names: ReadonlySet<string> = new Set()
+  /** Since when the first of these names waits. */
+  #listedMs = 0
+  readonly #listTimes: number[] = []
+  readonly #describeTimes: number[] = []
   /** Whether the next page is not the first one of its walk. */
   #isBegun = false
   #hurriesUntilMs: number | undefined
@@ -46,21 +52,34 @@ export class Walk {
   async step(pauseMs: number): Promise<number> {
     const startMs = this.#clock.monotonicMs()
     this.#hurriesUntilMs ??= startMs + HURRY_MS
-    const isOver = this.#names.length > 0 ? await this.#describe() : await this.#list(startMs)
+    const describes = this.#isDue(startMs - pauseMs)
+    const isOver = describes ? await this.#describe() : await this.#list(startMs)
     const nowMs = this.#clock.monotonicMs()
+    const times = describes ? this.#describeTimes : this.#listTimes
+    const costMs = shortestOf(times, nowMs - startMs)
     if (nowMs < this.#hurriesUntilMs && !this.isComplete) return 0
     this.onHurried?.()
     this.onHurried = undefined
-    const tookMs = nowMs - startMs
-    const restMs = Math.min(LONGEST_REST_MS, tookMs * (1 / DUTY - 1))
+    const restMs = Math.min(LONGEST_REST_MS, costMs * (1 / DUTY - 1))
     return isOver ? Math.max(restMs, pauseMs) : restMs
   }
 
   /** Begins again: the store may have forgotten the cursor. */
   restart(): void {
     this.#cursor = undefined
-    this.#names = []
+    this.#names = new Set()
     this.#isBegun = false
+  }
+
+  /**
+   * Returns whether the listed names are described now. Between many names of others a page has few
+   * names, and a request for each page would cost more than the names do.
+   */
+  #isDue(listedBeforeMs: number): boolean {
+    if (this.#names.size === 0) return false
+    const isLast = this.#isBegun && this.#cursor === undefined
+    if (isLast || this.onFirst !== undefined || this.#names.size >= PAGE) return true
+    return this.#listedMs <= listedBeforeMs
   }
 
   async #list(startMs: number): Promise<boolean> {
@@ -69,8 +88,9 @@ export class Walk {
     const page = await this.#store.list(query)
     this.#isBegun = true
     this.#cursor = page.cursor
-    this.#names = [...new Set(page.names)]
-    return this.#names.length === 0 && this.#endIfLast()
+    if (this.#names.size === 0) this.#listedMs = this.#clock.monotonicMs()
+    this.#names = new Set([...this.#names, ...page.names])
+    return this.#names.size === 0 && this.#endIfLast()
   }
 
   /** Removes what the walk has not met, a page in each turn of the event loop. */
@@ -83,12 +103,14 @@ export class Walk {
   }
 
   async #describe(): Promise<boolean> {
-    const some = this.#names.slice(0, PAGE)
-    this.#names = this.#names.slice(some.length)
+    const names = [...this.#names]
+    const some = names.slice(0, PAGE)
+    this.#names = new Set(names.slice(PAGE))
+    this.#listedMs = this.#clock.monotonicMs()
     const infos = await this.#store.inspect(some)
     this.#known.note(some, infos, this.#clock.monotonicMs())
     this.#noteFirst()
-    return this.#names.length === 0 && this.#endIfLast()
+    return this.#names.size === 0 && this.#endIfLast()
   }
 
   /** Returns whether that was the last page. */
@@ -105,4 +127,14 @@ export class Walk {
     this.onFirst?.()
     this.onFirst = undefined
   }
+}
+
+/**
+ * Notes how long a step took, and returns the shortest of the last times. What a step takes beyond
+ * it was time without a processor: rests in proportion to that would hardly end on a busy machine.
+ */
+function shortestOf(times: number[], tookMs: number): number {
+  times.push(tookMs)
+  if (times.length > MOST_TIMES) times.shift()
+  return Math.min(...times)
 }
