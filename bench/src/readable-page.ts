@@ -114,7 +114,7 @@ ${row('64 at a time', 'redis, free locks, 64 in flight')}
 ${row('512 at a time', 'redis, free locks, 512 in flight')}
 
 One at a time, the others are a little faster; they keep no queue and no token. Calls of one tick
-travel together, and then Holdfast is faster. On Redlock a grant takes a second round, for its token.
+travel together, and then Holdfast is faster.
 
 On other stores, beside another library:
 

@@ -5,14 +5,18 @@
  * late, and a message that never arrives is a lost one. Nodes exclude nothing here: both claims are
  * readers. Claims that exclude each other have fewer histories.
  *
- * A node votes with max(last token + 1, its clock). The client takes the largest of the votes that
- * it knows, and a majority seals it. A refused client takes a token above all that it knows.
+ * A node votes with max(last token + 1, its clock), or with a larger token that the client
+ * proposes. The client takes the largest of the votes that it knows, and a majority seals it. A
+ * refused client takes a token above all that it knows.
  *
  * What is built differently from variant to variant:
  *   SEALS       1 a grant needs a majority of seals; 0 a majority of votes is enough
  *   COMPARE     1 a node seals what is larger than its last token, or the claim's own; 0 anything
  *   CLAIM       1 only the claim's own token passes the comparison; 0 one that equals the last
  *   KEEP        a node forgets its last token when its clock has passed it by this; -1 at once
+ *   PROPOSED    the token that both clients propose; 0 none
+ *   AHEAD       how far ahead of its clock a node follows a proposal
+ *   BLIND       1 a node votes with the proposal without a look at its last token
  *   STEP        how far a node's clock may step back, once
  *   WIPES       how many times nodes restart without their data; with data they lose messages only
  *   KEPT        1 the promise covers nodes that kept their data; 0 all nodes
@@ -32,6 +36,13 @@
 #endif
 #ifndef KEEP
 #define KEEP 0
+#endif
+#ifndef PROPOSED
+#define PROPOSED 0
+#define AHEAD 0
+#endif
+#ifndef BLIND
+#define BLIND 0
 #endif
 #ifndef STEP
 #define STEP 0
@@ -95,6 +106,7 @@ bool stepped = false
 #define HAS_SEALED(c, n) \
   (sealed[AT(c, n)] == token[c] || vote[AT(c, n)] == token[c] || (!SEALS && vote[AT(c, n)] != 0))
 #define LARGER(a, b) (a > b -> a : b)
+#define PROPOSED_AT(n) (PROPOSED > clock[n] + AHEAD -> clock[n] + AHEAD : PROPOSED)
 
 /* The promise, at the moment of a grant. */
 inline check(c) {
@@ -113,6 +125,10 @@ inline check(c) {
 /* A node gets the request for a vote. Under a lease it had lost its data, and seals again. */
 inline voteAt(c, n) {
   last[n] = LARGER(last[n] + 1, clock[n]);
+  if
+  :: BLIND || PROPOSED_AT(n) > last[n] -> last[n] = PROPOSED_AT(n)
+  :: else
+  fi;
   own[AT(c, n)] = last[n];
   after[AT(c, n)] = HAS_SEALED(OTHER(c), n) && (!KEPT || sealedIn[AT(OTHER(c), n)] == life[n] + 1);
   if

@@ -82,6 +82,20 @@ export const VARIANTS = [
   },
   {
     model: TOKEN,
+    name: 'redlock-proposals',
+    says: 'The same, if both clients propose a token, and two nodes follow it as far as their clocks allow',
+    defines: ['WIPES=1', 'RAISES=0', 'PROPOSED=4', 'AHEAD=2'],
+    holds: true,
+  },
+  {
+    model: TOKEN,
+    name: 'redlock-proposed-twice',
+    says: 'A node must not vote with a proposed token that it gave before',
+    defines: ['WIPES=0', 'PROPOSED=3', 'AHEAD=2', 'BLIND=1'],
+    holds: false,
+  },
+  {
+    model: TOKEN,
     name: 'redlock-clock-step',
     says: 'The same, if a clock steps back by no more than the time for which a node keeps its last token',
     defines: ['WIPES=0', 'RAISES=0', 'TICKS=2', 'STEP=1', 'KEEP=1'],

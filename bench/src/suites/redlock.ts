@@ -1,7 +1,6 @@
 /**
  * Three Redis servers: Holdfast's Redlock beside those of redlock, redis-semaphore and
- * redlock-universal, on the same servers in the same run. The peers give no fencing token, which
- * costs Holdfast a second round trip for each acquire; so no ratio is a bar.
+ * redlock-universal, on the same servers in the same run. The peers give no fencing token.
  */
 import { startRedis } from '@holdfast/servers/redis'
 import type { Comparable } from '../comparison.js'

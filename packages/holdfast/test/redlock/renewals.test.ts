@@ -5,6 +5,7 @@
 import { SeededRandom, VirtualClock } from 'holdfast/testing'
 import type { Claim, Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
+import { RequestTimeouts } from '../../dist/clock/request-timeouts.js'
 import { OpenRequests } from '../../dist/stores/redlock/nodes/open-requests.js'
 import { PendingWithdrawals } from '../../dist/stores/redlock/nodes/pending-withdrawals.js'
 import type { Voter } from '../../dist/stores/redlock/nodes/node.js'
@@ -35,7 +36,8 @@ function renewOver(...nodes: readonly Says[]) {
     return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
   })
   const random = new SeededRandom(1)
-  const limits = { nodeTimeoutMs: NODE_TIMEOUT_MS, maxClockDifferenceMs: 10_000 }
+  const timeouts = new RequestTimeouts(clock, NODE_TIMEOUT_MS)
+  const limits = { nodeTimeoutMs: NODE_TIMEOUT_MS, timeouts, maxClockDifferenceMs: 10_000 }
   const store = new RedlockStore({ nodes: panel, clock, random, ...limits })
   const all = store.renew([ONE, TWO], (index, { outcome }) => void known.set(index, outcome))
   return { clock, known, all, withdrawAt: (node: number) => panel[node]?.withdrawals.add(ONE) }
@@ -127,7 +129,8 @@ test('last renewal of a claim forgets its votes, and restores none', async () =>
     const requests = new OpenRequests()
     return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
   })
-  const limits = { nodeTimeoutMs: NODE_TIMEOUT_MS, maxClockDifferenceMs: 10_000 }
+  const timeouts = new RequestTimeouts(clock, NODE_TIMEOUT_MS)
+  const limits = { nodeTimeoutMs: NODE_TIMEOUT_MS, timeouts, maxClockDifferenceMs: 10_000 }
   const store = new RedlockStore({ nodes: panel, clock, random: new SeededRandom(1), ...limits })
   const claim: Claim = { ...ONE, kind: 'mutex', capacity: 1, weight: 1, heartbeatMs: 1000 }
   expect((await store.attempt(claim, { enqueue: true, tokens: 1 })).outcome).toBe('granted')

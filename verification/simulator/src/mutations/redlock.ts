@@ -76,6 +76,18 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     store: 'redlock',
   },
   {
+    name: 'redlock-agreed-beside-seals',
+    breaks: 'Equal votes are no token once the client has asked for seals, which may come late',
+    edits: [inRedlock('votes/vote-count.js', 'votes.some(({ maySeal }) => maySeal)', 'false')],
+    store: 'redlock',
+  },
+  {
+    name: 'redlock-agreed-minority',
+    breaks: 'Equal votes are a token without seals only where they are a majority',
+    edits: [inRedlock('votes/vote-count.js', 'equal >= quorum', 'equal >= quorum - 1')],
+    store: 'redlock',
+  },
+  {
     name: 'redlock-refused-seal-counts',
     breaks: 'A server that refused to seal a token does not count as one that sealed it',
     edits: [inRedlock('votes/node-vote.js', 'refusedAt: result.lastToken', 'token')],

@@ -14,6 +14,8 @@ export interface Keyspace {
   readonly channels: Map<string, string>
   /** The claim whose lease each adopter took. */
   readonly predecessors: Map<string, string>
+  /** The token that the client of this call proposes to several servers. */
+  proposed: number | undefined
   tombstones(key: string): CommonTombstones
   begin(key: string): { readonly state: LockState; readonly step: RuleStep }
   publish(channel: string, text: string): void

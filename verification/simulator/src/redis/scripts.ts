@@ -19,6 +19,7 @@ export function applyBatch(
   const [where = '', ...words] = args
   const [, form = '', channel = ''] = /^(.*?) ?[A-Z]+(?: (.*))?$/s.exec(where) ?? []
   const items = requestsOf(form, words)
+  space.proposed = /TOKEN \d+$/.test(where) ? Number(channel) : undefined
   const wakes = new Map<string, string[]>()
   const lines = keys.map((key, index) => {
     const [verb, id, terms] = items[index] as BatchRequest

@@ -19,6 +19,9 @@ import type { Keyspace } from './keyspace.js'
 import { adopt, applyBatch, describe, downgrade, steal } from './scripts.js'
 import { CommonTombstones } from './tombstones.js'
 
+/** How far a proposed token may be ahead of the server's clock, as in `rule/parts/base.lua`. */
+const MOST_AHEAD = 500_000
+
 export class RedisServer implements Service, Endpoint, Keyspace {
   readonly host: Host
   readonly hosts: readonly Host[]
@@ -27,6 +30,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   readonly tokens = new TokenLog()
   readonly channels = new Map<string, string>()
   readonly predecessors = new Map<string, string>()
+  proposed: number | undefined
   life = 0
   readonly #runtime: Runtime
   readonly #clock: MachineClock
@@ -106,7 +110,8 @@ export class RedisServer implements Service, Endpoint, Keyspace {
     if (!state) this.#locks.set(key, (state = this.rule.newLockState(lockOf(key))))
     const micros = Math.floor(this.#clock.wallMs() * 1000)
     this.#step.nowMs = micros / 1000
-    this.#step.tokenFloor = micros
+    const { proposed = 0 } = this
+    this.#step.tokenFloor = Math.max(micros, Math.min(proposed, micros + MOST_AHEAD))
     return { state, step: this.#step }
   }
 
@@ -136,6 +141,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
       if (what === 'describe') return describe(this, keys)
       return applyBatch(this, keys, words)
     } finally {
+      this.proposed = undefined
       for (const touched of new Set(keys)) this.observe(touched)
     }
   }

@@ -6,6 +6,7 @@
  * token. There is no queue; docs/stores/redlock.md says what follows from that.
  */
 import { systemClock, systemRandom, type Clock, type Random } from '../../clock/clock.js'
+import { RequestTimeouts } from '../../clock/request-timeouts.js'
 import { LockUsageError } from '../../errors.js'
 import { checkKeys, type KnownKeys } from '../../options/known-keys.js'
 import type { Store } from '../../store/contract.js'
@@ -16,6 +17,7 @@ import { PendingWithdrawals } from './nodes/pending-withdrawals.js'
 import { STORE_NAME } from './errors.js'
 import { RedisVoter } from './nodes/redis-voter.js'
 import { RedlockStore } from './store.js'
+import { proposalOf } from './votes/choose-token.js'
 
 export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/connection/clients.js'
 
@@ -84,12 +86,14 @@ export function redlockStore(options: RedlockStoreOptions): Store {
     ...(prefix === undefined ? {} : { prefix }),
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
   }
+  const propose = (): string => proposalOf(clock)
   const nodes = clients.map((client: RedisClient) => {
-    const store = new RedisVoter(requestsOf({ client, ...settings }))
+    const store = new RedisVoter(requestsOf({ client, ...settings }, undefined, propose))
     const requests = new OpenRequests()
     return { store, requests, withdrawals: new PendingWithdrawals(store, clock, requests) }
   })
-  return new RedlockStore({ nodes, clock, random, nodeTimeoutMs, maxClockDifferenceMs })
+  const timeouts = new RequestTimeouts(clock, nodeTimeoutMs)
+  return new RedlockStore({ nodes, clock, random, nodeTimeoutMs, timeouts, maxClockDifferenceMs })
 }
 
 function checkClients(clients: readonly unknown[]): void {

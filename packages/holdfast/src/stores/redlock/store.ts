@@ -10,6 +10,7 @@
  * The promise for tokens: as long as B's majority contains a node that sealed A's token and kept
  * it, B's token is another one. If A's acquire also returned before B's began, B's token is larger.
  */
+import type { LockError } from '../../errors.js'
 import { storeClosed } from '../../store/errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
@@ -36,9 +37,10 @@ import type { MaybePromise } from '../../store/maybe-promise.js'
 import { ClaimVote } from './votes/claim-vote.js'
 import { noSemaphore, STORE_NAME } from './errors.js'
 import { noMajority } from './nodes/no-majority.js'
+import { WithdrawalRound, type WithdrawalAnswers } from './nodes/withdrawal-round.js'
 import { inspectLocks, listNames } from './votes/inspect.js'
-import { quorumOf, type Node, type Panel, type Voter } from './nodes/node.js'
-import { poll, type Answer, type Answers } from './votes/poll.js'
+import { quorumOf, type Panel, type Voter } from './nodes/node.js'
+import { poll, type Answers } from './votes/poll.js'
 import { RenewalRound } from './votes/renewal-round.js'
 
 const TRAITS: Traits = {
@@ -67,10 +69,13 @@ export class RedlockStore implements Store {
     this.#quorum = quorumOf(panel)
   }
 
-  // oxlint-disable-next-line require-await -- so that a refusal is a rejection
-  async attempt(claim: Claim, _options: AttemptOptions): Promise<AttemptResult> {
-    this.#assertOpen()
-    assertKind(claim)
+  attempt(claim: Claim, _options: AttemptOptions): Promise<AttemptResult> {
+    try {
+      this.#assertOpen()
+      assertKind(claim)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     return this.#voteOf(claim).attempt(claim)
   }
 
@@ -110,8 +115,12 @@ export class RedlockStore implements Store {
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     this.#assertOpen()
+    const vote = this.#votes.get(claim.id)
+    const restedOn = vote?.withdraw()
     try {
-      const outcome = await this.#withdrawFromAll(claim)
+      const answers = await new WithdrawalRound(this.#panel, claim, restedOn).run()
+      const outcome = outcomeOf(answers, vote !== undefined && !restedOn && !vote.adopts)
+      if (!outcome) throw this.#unknown('the release', answers.failures, claim.lock)
       this.#votes.delete(claim.id)
       return outcome
     } catch (error) {
@@ -119,26 +128,6 @@ export class RedlockStore implements Store {
       this.#panel.clock.timer(claim.ttlMs, () => this.#votes.delete(claim.id), true)
       throw error
     }
-  }
-
-  async #withdrawFromAll(claim: ClaimRef): Promise<WithdrawOutcome> {
-    const vote = this.#votes.get(claim.id)
-    const votes = vote?.withdraw()
-    const all = this.#panel.nodes.length
-    const released = ({ byNode }: Answers<WithdrawOutcome>): number =>
-      byNode.filter((answer, node) => isReleased(answer) && (votes?.has(node) ?? true)).length
-    const answers = await this.#poll(
-      (_, index) => this.#withdrawFrom(index, claim),
-      (sofar) =>
-        released(sofar) >= this.#quorum ||
-        sofar.values.length - released(sofar) > all - this.#quorum,
-    )
-    if (released(answers) >= this.#quorum) return 'released'
-    // Without these it cannot have been a majority, however the others answer.
-    if (answers.values.length - released(answers) > all - this.#quorum) return 'absent'
-    // A claim that was never granted has few votes at most, and their withdrawals are pending.
-    if (vote && !votes && !vote.adopts) return 'absent'
-    throw this.#unknown('the release', answers, claim.lock)
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
@@ -159,7 +148,7 @@ export class RedlockStore implements Store {
     if (answers.count(Boolean) > 0) this.#votes.get(claim.id)?.downgraded(unacknowledged)
     if (answers.count(Boolean) >= this.#quorum) return true
     if (answers.count(isFalse) > all - this.#quorum) return false
-    throw this.#unknown('the downgrade', answers, claim.lock)
+    throw this.#unknown('the downgrade', answers.failures(this.#panel.nodeTimeoutMs), claim.lock)
   }
 
   /** There are no wake-ups: a waiter attempts again now and then. */
@@ -179,7 +168,8 @@ export class RedlockStore implements Store {
       (node) => node.steal(lock, options),
       () => false,
     )
-    if (answers.values.length < this.#quorum) throw this.#unknown('the stealing', answers, lock)
+    if (answers.values.length < this.#quorum)
+      throw this.#unknown('the stealing', answers.failures(this.#panel.nodeTimeoutMs), lock)
     const freeInMs = Math.max(...answers.values.map((answer) => answer.freeInMs ?? 0))
     return { holders, ...(claim === undefined ? {} : { waiters: 0 }), freeInMs }
   }
@@ -233,20 +223,6 @@ export class RedlockStore implements Store {
   }
 
   /**
-   * A node that does not answer may hold a vote, now or later: the client withdraws the claim until
-   * the node confirms it.
-   */
-  async #withdrawFrom(index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
-    const { store, requests, withdrawals } = this.#panel.nodes[index] as Node
-    try {
-      return await requests.send(() => store.withdraw(claim))
-    } catch (error) {
-      withdrawals.add(claim)
-      throw error
-    }
-  }
-
-  /**
    * A node that came back without its data votes and seals again, so that nodes may be restarted
    * one after the other. A node with its data gets the downgrade again that it missed.
    */
@@ -265,9 +241,8 @@ export class RedlockStore implements Store {
     return poll(calls, { clock, timeoutMs: nodeTimeoutMs, enough })
   }
 
-  #unknown<T>(what: string, answers: Answers<T>, lock: string): ReturnType<typeof noMajority> {
-    const { nodes, nodeTimeoutMs } = this.#panel
-    return noMajority(what, nodes.length, answers.failures(nodeTimeoutMs), lock)
+  #unknown(what: string, failures: ReadonlyMap<number, LockError>, lock: string): LockError {
+    return noMajority(what, this.#panel.nodes.length, failures, lock)
   }
 }
 
@@ -276,8 +251,16 @@ function assertKind({ kind, lock }: Claim): void {
   if (!TRAITS.kinds.includes(kind)) throw noSemaphore(lock)
 }
 
-function isReleased(answer: Answer<WithdrawOutcome> | undefined): boolean {
-  return answer !== undefined && 'value' in answer && answer.value === 'released'
+/**
+ * Returns what became of a claim; undefined where that is unknown.
+ * @param hadNoMajority its votes were never a grant, and their withdrawals are pending
+ */
+function outcomeOf(
+  { isReleased, isAbsent }: WithdrawalAnswers,
+  hadNoMajority: boolean,
+): WithdrawOutcome | undefined {
+  if (isReleased) return 'released'
+  return isAbsent || hadNoMajority ? 'absent' : undefined
 }
 
 function isFalse(value: boolean): boolean {

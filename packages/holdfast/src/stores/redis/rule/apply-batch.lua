@@ -4,9 +4,10 @@
 -- KEYS    the key of each request's lock, in the order of the requests; a key may come twice. In a
 --         Cluster the helper keys of these locks follow, which the script finds by itself
 -- ARGV 1  the form of the call, the command that publishes, SPUBLISH in a Cluster, and the channel
---         where this client listens, with blanks between them. Most requests are attempts at the
---         whole of their lock that differ in lock and claim alone, or withdrawals that are not firm
---         and have one TTL:
+--         where this client listens, with blanks between them. A client of several independent
+--         servers listens nowhere: there stand TOKEN and the token that it proposes. Most requests
+--         are attempts at the whole of their lock that differ in lock and claim alone, or
+--         withdrawals that are not firm and have one TTL:
 --         a number of 16 characters  attempts: their TTL * 1024 + their tokens
 --         "w" and their TTL  withdrawals; then there is no channel
 --         "m" and two numbers of 16 characters  withdrawals, then attempts: the TTL of the
@@ -34,22 +35,22 @@
 -- there that now holds.
 
 -- @include parts/base.lua
-local FORM_W, FORM_M, FORM_J = 119, 109, 106
-local call_form, ids_at = ARGV[1], 2
+local FORM_W, FORM_M, FORM_J, TOKEN_COMMAND = 119, 109, 106, 84
+local call_form, ids_at, command_at = ARGV[1], 2, 18
 local form = call_form:byte()
 local withdrawals, withdrawn_ms, ttl_ms, tokens, terms = 0
 local requests, run_other
 if form == FORM_W then
-  withdrawals, ids_at = #ARGV, 1
+  withdrawals, ids_at, command_at = #ARGV, 1, 0
 elseif form == FORM_J then
-  requests = cjson.decode(ARGV[2])
+  requests, command_at = cjson.decode(ARGV[2]), 3
 else
   local both
   if form == FORM_M then
     both = sub(call_form, 2, 17) + 0
     withdrawals = both % 1024
     withdrawn_ms = (both - withdrawals) / 1024
-    both = sub(call_form, 18, 33) + 0
+    both, command_at = sub(call_form, 18, 33) + 0, 35
   else
     both = sub(call_form, 1, 16) + 0
   end
@@ -62,8 +63,18 @@ local count = requests and #requests / 3 or #ARGV - ids_at
 local lines, line = count > 1 and {}
 -- What the keys hold that were released here: a process often wants the same lock again at once.
 local freed = form == FORM_M and {}
+-- Servers whose clocks differ give one token, and the client need not ask again. What they give
+-- instead of a proposal that is too far ahead is no further apart than their clocks.
+local proposed, ahead_ms = call_form:byte(command_at) == TOKEN_COMMAND, 0
+if proposed then
+  token_floor = math.max(token_floor, math.min(sub(call_form, command_at + 6) + 0, token_floor + MOST_AHEAD))
+  ahead_ms = token_floor / 1000 - now
+end
 -- To write a number as text takes longer than to read it.
-local floor_line = terms and lines and 'n' .. time[1] .. sub('00000' .. time[2], -6) or token_floor
+local floor_line = token_floor
+if terms and lines then
+  floor_line = proposed and string.format('n%d', token_floor) or 'n' .. time[1] .. sub('00000' .. time[2], -6)
+end
 for index = 1, count do
   local key = KEYS[index]
   local head = freed and freed[key] or try('GET', key)

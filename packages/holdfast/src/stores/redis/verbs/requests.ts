@@ -35,6 +35,8 @@ export interface RequestSettings {
   readonly random: Random
   /** A lease counts only when replicas have it. */
   readonly replicated: boolean
+  /** Returns the token that Redlock proposes for new claims, in the place of a channel. */
+  readonly propose?: (() => string) | undefined
 }
 
 /** A request whose answer is one line. */
@@ -84,11 +86,15 @@ type LineReader<T> = (line: string, mayBeSentTwice: boolean) => T
  * Returns the requests to the server of a client.
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
-export function requestsOf(options: RedisStoreOptions, access = accessOf(options)): RedisRequests {
+export function requestsOf(
+  options: RedisStoreOptions,
+  access = accessOf(options),
+  propose?: () => string,
+): RedisRequests {
   const settings = settingsOf(options)
   const replicated = settings.replicas.minReplicas > 0
   const deployment = deploymentOf(access, settings)
-  return new RedisRequests(deployment, { ...settings, replicated })
+  return new RedisRequests(deployment, { ...settings, replicated, propose })
 }
 
 export class RedisRequests {
@@ -105,7 +111,8 @@ export class RedisRequests {
   /** What stands before each key and channel. */
   readonly #start: string
 
-  constructor(deployment: Deployment, { prefix, clock, random, replicated }: RequestSettings) {
+  constructor(deployment: Deployment, settings: RequestSettings) {
+    const { prefix, clock, random, replicated, propose } = settings
     this.deployment = deployment
     this.#start = deployment.keyPrefix + prefix
     this.admin = new AdminCalls(deployment, prefix, this.explain)
@@ -114,17 +121,18 @@ export class RedisRequests {
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
       clock,
     )
-    const settings = {
+    const batching = {
       prefix,
       oneLockACall: deployment.oneLockACall,
-      publishTo: this.inbox.subscriptions.publishTo,
+      // A claim of Redlock never waits at a server, so nothing is published.
+      publishTo: propose ?? this.inbox.subscriptions.publishTo,
       atTickEnd: atTickEndOf(clock),
     }
-    this.batch = batchQueue({ ...settings, send: deployment.send })
+    this.batch = batchQueue({ ...batching, send: deployment.send })
     this.lateWithdrawals = new LateWithdrawals(deployment, (claim) =>
-      deployment.sendLate(applyBatch, ...withdrawalCall(settings, claim)),
+      deployment.sendLate(applyBatch, ...withdrawalCall(batching, claim)),
     )
-    if (replicated) this.replicated = batchQueue({ ...settings, send: deployment.sendReplicated })
+    if (replicated) this.replicated = batchQueue({ ...batching, send: deployment.sendReplicated })
   }
 
   /** Explains an error. The client leaves a server that refuses writes. */

@@ -1,5 +1,6 @@
 /** What Redlock needs of each node: a Redis store of its own, with a few more requests. */
 import type { Clock, Random } from '../../../clock/clock.js'
+import type { RequestTimeouts } from '../../../clock/request-timeouts.js'
 import type {
   Adoption,
   AdoptResult,
@@ -44,6 +45,8 @@ export interface Panel {
   readonly random: Random
   /** How long a node may take to answer before the others decide without it, in milliseconds. */
   readonly nodeTimeoutMs: number
+  /** Ends waits of `nodeTimeoutMs`, with one timer for all of them. */
+  readonly timeouts: RequestTimeouts
   /** How far apart the clocks of the nodes that make a majority may be, in milliseconds. */
   readonly maxClockDifferenceMs: number
 }

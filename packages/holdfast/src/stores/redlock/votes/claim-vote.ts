@@ -57,16 +57,15 @@ export class ClaimVote {
   #withdrawn = false
   #adopts = false
   /** Nodes that may not have heard of its downgrade, and keep readers out until they have. */
-  #unacknowledged: Set<number> = new Set()
+  #unacknowledged: Set<number> | undefined
 
   /** @param onOver called when nothing of it is left: it can be forgotten */
   constructor(claim: Claim, panel: Panel, onOver: () => void) {
     this.claim = claim
     this.#panel = panel
     this.#onOver = onOver
-    this.#votes = panel.nodes.map(
-      (node) => new NodeVote(node, panel, (vote) => this.#changed(vote)),
-    )
+    const changed = this.#changed.bind(this)
+    this.#votes = panel.nodes.map((node) => new NodeVote(node, panel, changed))
   }
 
   /** The token of the grant, while the claim is held. */
@@ -96,11 +95,12 @@ export class ClaimVote {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     this.#attempts += 1
-    const answer = this.#last.then(work).finally(() => {
+    const answer = this.#attempts === 1 ? work() : this.#last.then(work)
+    const noteEnd = (): void => {
       this.#attempts -= 1
       if (this.over) this.#onOver()
-    })
-    this.#last = answer.catch(() => undefined)
+    }
+    this.#last = answer.then(noteEnd, noteEnd)
     return answer
   }
 
@@ -143,10 +143,10 @@ export class ClaimVote {
   /** Sends a node the downgrade again that it may have missed. */
   async resendDowngrade(index: number): Promise<void> {
     const node = this.#panel.nodes[index]
-    if (!node || !this.#held || !this.#unacknowledged.has(index)) return
+    if (!node || !this.#held || this.#unacknowledged?.has(index) !== true) return
     try {
       await node.store.downgrade(this.claim)
-      this.#unacknowledged.delete(index)
+      this.#unacknowledged?.delete(index)
     } catch {
       // There will be another renewal.
     }

@@ -9,6 +9,7 @@
 import type { LockError } from '../../../errors.js'
 import type {
   Adoption,
+  AttemptOptions,
   AttemptResult,
   Claim,
   ClaimRef,
@@ -17,6 +18,7 @@ import type {
 import type { SealResult } from '../../redis/wire/redlock-seal.js'
 import { asLockError, withdrawalPending } from '../errors.js'
 import type { Node, Panel, VoteAdoption } from '../nodes/node.js'
+import type { AnswerListener } from '../../../store/pending-answer.js'
 import { microsOf } from './choose-token.js'
 
 export interface Voted {
@@ -47,12 +49,22 @@ export type NodeVoteState =
   | { readonly is: 'withdrawn' }
   | { readonly is: 'failed'; readonly error: LockError }
 
-export class NodeVote {
-  state: NodeVoteState = { is: 'idle' }
+const ASKING: NodeVoteState = { is: 'asking', voted: false }
+const ASKING_AGAIN: NodeVoteState = { is: 'asking', voted: true }
+const IDLE: NodeVoteState = { is: 'idle' }
+const TRY: AttemptOptions = { enqueue: false, tokens: 1 }
+
+/** It hears the answers to its attempts. */
+export class NodeVote implements AnswerListener<AttemptResult> {
+  state: NodeVoteState = IDLE
   readonly #node: Node
   readonly #panel: Panel
   readonly #changed: (vote: NodeVote) => void
   #openAdoptions = 0
+  /** Whether a seal may change the token of the claim there, now or later. */
+  maySeal = false
+  /** When the attempt left that is in flight. */
+  #sentMs = 0
 
   /** @param changed called when an answer came */
   constructor(node: Node, panel: Panel, changed: (vote: NodeVote) => void) {
@@ -85,7 +97,7 @@ export class NodeVote {
 
   /** Asks for a vote that the node has lost. */
   askAgain(claim: Claim): void {
-    if (this.state.is === 'voted') this.state = { is: 'idle' }
+    if (this.state.is === 'voted') this.state = IDLE
     this.ask(claim)
   }
 
@@ -97,14 +109,17 @@ export class NodeVote {
       if (this.state.is !== 'failed') this.state = { is: 'failed', error: withdrawalPending() }
       return
     }
-    this.state = { is: 'asking', voted: this.hasVoted }
-    const sentMs = this.#panel.clock.monotonicMs()
-    this.#node.requests
-      .send(() => this.#node.store.attempt(claim, { enqueue: false, tokens: 1 }))
-      .then(
-        (result) => this.#become(this.#read(result, sentMs)),
-        (error: unknown) => this.#become({ is: 'failed', error: asLockError(error) }),
-      )
+    this.state = this.hasVoted ? ASKING_AGAIN : ASKING
+    this.#sentMs = this.#panel.clock.monotonicMs()
+    this.#node.requests.ask(() => this.#node.store.attempt(claim, TRY), this)
+  }
+
+  answered(result: AttemptResult): void {
+    this.#become(this.#read(result, this.#sentMs))
+  }
+
+  failed(error: unknown): void {
+    this.#become({ is: 'failed', error: asLockError(error) })
   }
 
   /**
@@ -135,7 +150,7 @@ export class NodeVote {
 
   #readAdoption(result: VoteAdoption, sentMs: number): NodeVoteState {
     if (result.outcome === 'granted') return this.#read(result, sentMs)
-    if (result.outcome === 'adopted') return { is: 'idle' }
+    if (result.outcome === 'adopted') return IDLE
     return { is: 'busy', untilMs: undefined, loss: result }
   }
 
@@ -144,7 +159,7 @@ export class NodeVote {
     this.state = { is: 'retracting' }
     try {
       await this.#node.requests.send(() => this.#node.store.retract(claim))
-      this.#become({ is: 'idle' })
+      this.#become(IDLE)
     } catch (error) {
       // The retraction may still arrive, and would end a vote that is counted.
       this.withdrawLater(claim)
@@ -168,12 +183,11 @@ export class NodeVote {
     // It would push the node's tokens far ahead of its clock.
     if (token - state.token > microsOf(this.#panel.maxClockDifferenceMs)) return
     this.state = { ...state, sealing: token }
-    this.#node.requests
-      .send(() => this.#node.store.seal(claim, token))
-      .then(
-        (result) => this.#onSeal(token, result),
-        (error: unknown) => this.#onSeal(token, { outcome: 'failed', error: asLockError(error) }),
-      )
+    this.maySeal = true
+    this.#node.requests.ask(() => this.#node.store.seal(claim, token), {
+      answered: (result: SealResult) => this.#onSeal(token, result),
+      failed: (error) => this.#onSeal(token, { outcome: 'failed', error: asLockError(error) }),
+    })
   }
 
   hasSealed(token: bigint): boolean {

@@ -13,6 +13,22 @@ export interface VoteCount {
   readonly alreadyGranted: boolean
 }
 
+/**
+ * Returns the token that a majority voted with: it needs no seals, since each vote is as good as
+ * one. Undefined where their votes differ so far, and once the client has asked for seals. A seal
+ * that comes late may change the token of a node.
+ */
+export function agreedToken(votes: readonly NodeVote[], quorum: number): bigint | undefined {
+  if (votes.some(({ maySeal }) => maySeal)) return undefined
+  for (const { state } of votes) {
+    if (state.is !== 'voted') continue
+    let equal = 0
+    for (const vote of votes) if (vote.hasSealed(state.token)) equal += 1
+    if (equal >= quorum) return state.token
+  }
+  return undefined
+}
+
 /** Counts the votes that have sealed the token. Undefined when they are no majority. */
 export function countVotes(
   votes: readonly NodeVote[],

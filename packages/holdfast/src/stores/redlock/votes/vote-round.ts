@@ -5,12 +5,14 @@
  */
 import { marginMs } from '../../../clock/margin.js'
 import type { Timer } from '../../../clock/clock.js'
+import type { PendingRequest } from '../../../clock/request-timeouts.js'
 import type { Claim } from '../../../store/contract.js'
 import type { NodeVote, NodeVoteState } from './node-vote.js'
 import { quorumOf, type Panel } from '../nodes/node.js'
 import { isDecided, isOpen, tokensOf } from './attempt-outcome.js'
 import { chooseToken } from './choose-token.js'
 import { TokenSeal } from './token-seal.js'
+import { agreedToken } from './vote-count.js'
 
 export interface RoundResult {
   /** The token that a majority sealed. */
@@ -27,6 +29,8 @@ export class VoteRound {
   readonly #endsMs: number
   #seal: TokenSeal | undefined
   #sealed: bigint | undefined
+  /** The wait for the nodes: one of the panel's, or one that ends with the lease. */
+  #wait: PendingRequest | undefined
   #timer: Timer | undefined
   #resolve: ((result: RoundResult) => void) | undefined
 
@@ -66,12 +70,16 @@ export class VoteRound {
   }
 
   end(timedOutMs?: number): void {
-    this.#timer?.cancel()
+    this.#stopTimer()
     this.#resolve?.({ token: this.#heldToken ?? this.#sealed, timedOutMs })
     this.#resolve = undefined
   }
 
   #isDecided(): boolean {
+    if (this.#heldToken === undefined && this.#seal === undefined) {
+      this.#sealed = agreedToken(this.#votes, quorumOf(this.#panel))
+      if (this.#sealed !== undefined) return true
+    }
     const states = this.#votes.map(({ state }) => state)
     if (this.#heldToken !== undefined) return this.#isHoldDecided(this.#heldToken, states)
     this.#seal ??= this.#beginSeal(states)
@@ -106,9 +114,16 @@ export class VoteRound {
   }
 
   #startTimer(): void {
-    const { clock, nodeTimeoutMs } = this.#panel
+    const { clock, nodeTimeoutMs, timeouts } = this.#panel
     const limitMs = Math.min(nodeTimeoutMs, Math.max(0, this.#endsMs - clock.monotonicMs()))
+    this.#stopTimer()
+    if (limitMs === nodeTimeoutMs) this.#wait = timeouts.start(() => this.end(limitMs))
+    else this.#timer = clock.timer(limitMs, () => this.end(limitMs))
+  }
+
+  #stopTimer(): void {
     this.#timer?.cancel()
-    this.#timer = clock.timer(limitMs, () => this.end(limitMs))
+    if (this.#wait) this.#panel.timeouts.end(this.#wait)
+    this.#timer = this.#wait = undefined
   }
 }

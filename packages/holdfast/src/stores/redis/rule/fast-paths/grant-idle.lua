@@ -4,7 +4,8 @@
 -- Input   key, id  the lock and the claim
 --         head  the value of the lock's key, or false where there is none
 --         ttl_ms, tokens, terms  of the attempt
---         floor_line  the answer with the token that is the server's time
+--         floor_line  the answer with the smallest token
+--         ahead_ms  how far that token is ahead of the server's time
 -- Output  line  the answer; nil where the lock is not idle or the claim was withdrawn
 local token, since_trim, tombs_until, kept_until, ring = token_floor, 0, 0, 0, ''
 local is_idle = not head
@@ -25,7 +26,7 @@ if is_idle then
   -- A TTL costs as much as the rest of a write. So a head gets more than it needs, and keeps it
   -- until that is used up. It needs as much as the lease, and then as much as a release has to be
   -- remembered.
-  local needed_ms = ttl_ms + (ttl_ms > KEEP_MS and ttl_ms or KEEP_MS)
+  local needed_ms = ttl_ms + (ttl_ms > KEEP_MS and ttl_ms or KEEP_MS) + ahead_ms
   local keep_ms
   if kept_until < now + needed_ms then
     keep_ms = math.max(ttl_ms + needed_ms, tombs_until - now)

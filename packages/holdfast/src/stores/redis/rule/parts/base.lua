@@ -49,6 +49,9 @@ local HEARTBEATS_TO_LIVE = 3
 -- key is gone, takes the tokens back; see docs/stores/redis.md.
 local KEEP_MS = 60000
 
+-- How far a proposed token may be ahead of this server's clock, in microseconds.
+local MOST_AHEAD = 500000
+
 -- Outcomes of a withdrawal, and limits of tombstones: see there. A repeated withdrawal of a stolen
 -- claim answers that it is absent.
 local ABSENT, LEFT, RELEASED, STOLEN = 0, 1, 2, 3
