@@ -11,7 +11,7 @@ export function verbsOfWords([form = '', first = '', ...rest]: readonly string[]
   if (form.startsWith('j '))
     return [...first.matchAll(/"([arwts])",\d+,/g)].map(([, verb]) => verb).join('')
   if (/^w\d+ /.test(form)) return 'w'.repeat(1 + rest.length)
-  if (/^ *\d+ S?PUBLISH /.test(form)) return 'a'.repeat(rest.length)
+  if (/^ *\d+ (S?PUBLISH|TOKEN) /.test(form)) return 'a'.repeat(rest.length)
   if (!/^m[ \d]{32} /.test(form)) return ''
   // The TTL shares its number with how many withdrawals there are.
   const withdrawals = Number(form.slice(1, 17)) % 1024

@@ -1,4 +1,5 @@
 /** Independent servers, stores over all of them, and a look at each node past Redlock. */
+import type { Clock } from '../../../dist/clock/clock.js'
 import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { AttemptResult, Claim, Store } from 'holdfast/store'
@@ -19,6 +20,8 @@ interface OpenOptions {
   readonly requestTimeoutMs?: number
   /** Whether the clients keep what they cannot send yet. Default true, as theirs is. */
   readonly enableOfflineQueue?: boolean
+  /** The clock of the process. Default: the machine's. */
+  readonly clock?: Clock
   /** Which servers are reached through their proxies. */
   readonly throughProxies?: readonly number[]
 }
