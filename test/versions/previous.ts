@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Until there is a release: a commit that has the stored formats of today. */
-const BEFORE_RELEASES = '33cf34b2d3fd148de107f585c6f873a02c3adb58'
+const BEFORE_RELEASES = '0a017c65beb65a838a4c53a0831185b2279a04a0'
 
 export interface Previous {
   /** What it was built from. */
