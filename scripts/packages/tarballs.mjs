@@ -1,5 +1,5 @@
 /** Makes the tarballs that would be published: `tarballs.mjs FOLDER` keeps them there. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROOT } from './files.mjs'
 import { report, run } from './run.mjs'
@@ -17,6 +17,8 @@ export async function packAll(folder) {
 }
 
 async function pack(name, folder) {
+  if (!existsSync(join(ROOT, 'packages', name, 'dist')))
+    throw new Error(`packages/${name} is not built: run npm ci, or npm run build, first.`)
   const printed = await run('npm', ['pack', '--json', '--pack-destination', folder], {
     cwd: join(ROOT, 'packages', name),
     env: { npm_config_loglevel: 'silent' },
