@@ -52,7 +52,7 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        miniSearch: { options: { tokenize }, searchOptions: { tokenize } },
+        miniSearch: { options: { tokenize }, searchOptions: { tokenize, combineWith: 'AND' } },
         // Pages for contributors, and each name of the API, would drown the others.
         _render: (source, env, markdown) =>
           /^(internals|reference\/api)\//.test(env.relativePath)

@@ -33,6 +33,6 @@ async function loadIndex(language) {
     fields: ['title', 'titles', 'text'],
     storeFields: ['title', 'titles'],
     tokenize,
-    searchOptions: { tokenize, boost: { title: 4, text: 2, titles: 1 } },
+    searchOptions: { tokenize, combineWith: 'AND', boost: { title: 4, text: 2, titles: 1 } },
   })
 }
