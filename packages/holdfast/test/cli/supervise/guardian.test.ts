@@ -60,6 +60,12 @@ async function session(script: string, count: number): Promise<{ job: Program; m
   return { job, mark }
 }
 
+/** The process groups of a session. */
+function groupsOf(session: number): Set<number> {
+  const members = listProcesses().filter(({ session: id }) => id === session)
+  return new Set(members.map(({ pgid }) => pgid))
+}
+
 const WORK = `exec -a "$0" sleep 600`
 
 function canRun(program: readonly string[] | undefined): program is readonly string[] {
@@ -75,8 +81,8 @@ describe.each(Object.entries(PROGRAMS))('a guardian in %s', (name, program) => {
   it('needs no process and no PATH to kill a session, groups of their own included', async () => {
     const guardian = await start(program)
     const { job, mark } = await session(`set -m; (${WORK}) & (${WORK}) & wait`, 3)
-    const members = listProcesses().filter(({ session: id }) => id === job.pid)
-    expect(new Set(members.map(({ pgid }) => pgid)).size).toBe(3)
+    // A child of the shell is in the shell's group for a moment after its start.
+    await eventually('each works in a group of its own', () => groupsOf(job.pid).size === 3)
     guardian.types(`watch session ${job.pid} ${lookUp(job.pid)?.startTime}\n`)
     await guardian.prints('ready')
     limit(guardian)
