@@ -24,7 +24,8 @@ def kazoo(address):
 
     client = KazooClient(hosts=address)
     client.start()
-    return lambda name: client.Lock(f"/peer/{name}")
+    # Apart from the containers of Curator, which ZooKeeper removes when they are empty.
+    return lambda name: client.Lock(f"/kazoo/{name}")
 
 
 LIBRARIES = {"redis-py": redis_py, "kazoo": kazoo}
