@@ -22,8 +22,6 @@ const OTHERS = [
   ['etcdctl', 'etcd-client'],
   // `promtool` checks the metrics, and a Prometheus scrapes an example.
   ['promtool', 'prometheus'],
-  // For the benchmarks beside Curator.
-  ['/usr/share/java/curator-recipes.jar', 'libcurator-recipes-java'],
 ]
 
 const needs = [...OTHERS, ...STORES.flatMap(({ service }) => service.needs ?? [])]

@@ -1,9 +1,11 @@
 /**
- * A database: Holdfast beside the same statements by hand, lease rows, verrou, and the database's
- * own locks.
+ * A database: Holdfast beside the same statements by hand, verrou, the database's own locks, and
+ * the floor, which is a lease row with a token.
  */
+import { besideFloor, FLOOR } from './floor.js'
+import { inWords, medianRate, pair, ratesOf, valuesOf, type Paired } from './paired.js'
 import { ms, rate, type Row } from './report.js'
-import { runRounds, type BenchSubject, type Figures } from './rounds.js'
+import { runRounds, runSubject, type BenchSubject, type Figures } from './rounds.js'
 import { median } from './stats.js'
 import type { Progress } from './suite.js'
 
@@ -14,6 +16,13 @@ export interface Server {
 }
 
 const SUBJECT = 'cohort'
+const VERROU = 'verrou'
+/** Does not await its releases. */
+const RUN = 'run'
+/** What it must reach beside verrou. */
+const LEAST_OF_RUN = 1.5
+/** Rounds of peers without a bar. With more the suite would last a third longer. */
+const FEW_ROUNDS = 2
 
 interface Workload {
   readonly name: string
@@ -26,6 +35,10 @@ interface Workload {
    */
   readonly peers: readonly string[]
   readonly bars: readonly Bar[]
+  /** Whether its floor is measured. */
+  readonly floor: boolean
+  /** Whether a row is made of releases that are not awaited. */
+  readonly run: boolean
 }
 
 /** What must be reached beside a peer: the median of the ratios within a round. */
@@ -55,11 +68,13 @@ function workloadsOf({ native }: DatabaseSuite): readonly Workload[] {
         : `free locks, ${loops} in flight, ${loops} connections`,
     module: 'database-free',
     argument: String(loops),
-    peers: ['statements', 'verrou', 'row', native],
+    peers: ['statements', 'verrou', native],
     bars: [
       { peer: 'statements', figure: 'pairs', times: 0.9 },
-      { peer: 'verrou', figure: 'pairs', times: 2 },
+      { peer: 'verrou', figure: 'pairs', times: loops === 1 ? 1 : 2 },
     ],
+    floor: true,
+    run: loops === 1,
   })
   const hot: Workload = {
     name: 'one hot lock, 4 processes x 16 waiters',
@@ -70,6 +85,8 @@ function workloadsOf({ native }: DatabaseSuite): readonly Workload[] {
       { peer: 'naive', figure: 'pairs', times: 3 },
       { peer: 'naive', figure: 'p99Ms', times: 1 / 5 },
     ],
+    floor: false,
+    run: false,
   }
   return [free(1), free(16), hot]
 }
@@ -82,7 +99,7 @@ export async function measureDatabase(
   const rows = await withServer(suite.start, suite.prepare, async (server) => {
     const rows: Row[] = []
     for (const workload of workloadsOf(suite)) {
-      rows.push(await measure(suite, workload, server, rounds, progress))
+      rows.push(...(await measure(suite, workload, server, rounds, progress)))
     }
     return rows
   })
@@ -105,62 +122,87 @@ async function withServer<T>(
 
 async function measure(
   suite: DatabaseSuite,
-  { name, module, argument, peers, bars }: Workload,
+  workload: Workload,
   { address }: Server,
   rounds: number,
   progress: Progress,
-): Promise<Row> {
-  const subjects: BenchSubject[] = [SUBJECT, ...peers].map((one) => ({
+): Promise<Row[]> {
+  const { name, module, argument, peers, bars, floor, run } = workload
+  const own = [SUBJECT, ...(run ? [RUN] : []), ...(floor ? [FLOOR] : [])]
+  const needed = new Set([...own, 'fifo', ...bars.map(({ peer }) => peer)])
+  const subjects: BenchSubject[] = [...own, ...peers].map((one) => ({
     name: one,
     module,
     args: [one, address, argument],
+    ...(needed.has(one) ? {} : { rounds: FEW_ROUNDS }),
   }))
-  const workload = `${suite.name}, ${name}`
-  const results = await runRounds(subjects, rounds, (text) => progress(`${workload}: ${text}`))
+  const title = `${suite.name}, ${name}`
+  const results = await runRounds(subjects, rounds, (text) => progress(`${title}: ${text}`))
+  return [rowOf(title, workload, results), ...(run ? [runRow(title, results)] : [])]
+}
+
+type Results = ReadonlyMap<string, readonly Figures[]>
+
+function rowOf(workload: string, { peers, bars }: Workload, results: Results): Row {
   const figuresOf = (one: string): readonly Figures[] => results.get(one) ?? []
-  const reached = bars.map((bar) => ({
+  const compared = bars.map((bar) => ({
     ...bar,
-    ratio: ratioOf(figuresOf(SUBJECT), figuresOf(bar.peer), bar),
+    paired: pair(
+      valuesOf(figuresOf(SUBJECT), bar.figure),
+      valuesOf(figuresOf(bar.peer), bar.figure),
+    ),
   }))
   const against = peers.map(
-    (peer) => `${peer} ${describe(figuresOf(peer), ratiosTo(peer, reached))}`,
+    (peer) => `${peer} ${describe(figuresOf(peer), ratiosTo(peer, compared))}`,
   )
   return {
     workload,
     measured: describe(figuresOf(SUBJECT), ''),
     against: against.join('; '),
-    bar: bars.map(inWords).join(', '),
-    reached: reached.every(({ figure, ratio, times }) =>
+    ...besideFloor({
+      ours: ratesOf(results.get(SUBJECT)),
+      floor: ratesOf(results.get(FLOOR)),
+      peer: ratesOf(results.get(VERROU)),
+      peerName: VERROU,
+      least: bars.find(({ peer }) => peer === VERROU)?.times,
+    }),
+    bar: bars.map(barInWords).join(', '),
+    reached: compared.every(({ figure, paired: { ratio }, times }) =>
       figure === 'pairs' ? ratio >= times : ratio <= times,
     ),
-    rounds: Object.fromEntries(
-      [SUBJECT, ...peers].map((one) => [one, figuresOf(one).map((round) => round['pairs'] ?? NaN)]),
-    ),
+    rounds: Object.fromEntries([...results].map(([one, figures]) => [one, ratesOf(figures)])),
   }
 }
 
-function ratioOf(own: readonly Figures[], peer: readonly Figures[], { figure }: Bar): number {
-  return median(
-    own.map((figures, round) => (figures[figure] ?? NaN) / (peer[round]?.[figure] ?? NaN)),
-  )
+function runRow(workload: string, results: Results): Row {
+  const [ours, verrou] = [ratesOf(results.get(RUN)), ratesOf(results.get(VERROU))]
+  const paired = pair(ours, verrou)
+  return {
+    workload: `${workload}, release not awaited`,
+    measured: medianRate(ours),
+    against: `${VERROU} ${medianRate(verrou)} (${inWords(paired)})`,
+    bar: `≥ ${LEAST_OF_RUN}x ${VERROU}`,
+    reached: paired.ratio >= LEAST_OF_RUN,
+    rounds: { [RUN]: ours, [VERROU]: verrou },
+  }
 }
 
 /** How Holdfast stands to a peer, where there is a bar. */
-function ratiosTo(peer: string, bars: readonly (Bar & { readonly ratio: number })[]): string {
+function ratiosTo(peer: string, bars: readonly (Bar & { readonly paired: Paired })[]): string {
   const words = bars
     .filter((bar) => bar.peer === peer)
-    .map(({ figure, ratio }) =>
-      figure === 'pairs' ? `${ratio.toFixed(2)}x` : `p99 1/${(1 / ratio).toFixed(1)}`,
+    .map(({ figure, paired }) =>
+      figure === 'pairs' ? inWords(paired) : `p99 1/${(1 / paired.ratio).toFixed(1)}`,
     )
   return words.length === 0 ? '' : ` (${words.join(', ')})`
 }
 
-function inWords({ peer, figure, times }: Bar): string {
+function barInWords({ peer, figure, times }: Bar): string {
   return figure === 'pairs' ? `≥ ${times}x ${peer}` : `p99 ≤ 1/${Math.round(1 / times)} of ${peer}`
 }
 
 function describe(rounds: readonly Figures[], ratios: string): string {
-  const of = (figure: string): number => median(rounds.map((round) => round[figure] ?? NaN))
+  const of = (figure: string): number => median(valuesOf(rounds, figure))
   const waits = Number.isNaN(of('p99Ms')) ? '' : `, p50 ${ms(of('p50Ms'))}, p99 ${ms(of('p99Ms'))}`
   return `${rate(of('pairs'))}${waits}${ratios}`
 }
@@ -170,8 +212,8 @@ async function measureWaiting(suite: DatabaseSuite, progress: Progress): Promise
   const { startCounting, prepare } = suite
   const figures = await withServer(startCounting, prepare, async ({ address }) => {
     const subject = { name: 'waiting', module: 'database-waiting', args: [address] }
-    const results = await runRounds([subject], 1, (text) => progress(`${workload}: ${text}`))
-    return results.get('waiting')?.[0] ?? {}
+    progress(workload)
+    return runSubject(subject)
   })
   const { perSecond = NaN, beyond = NaN } = figures
   return {

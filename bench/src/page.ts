@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { chart, readablePage } from './readable-page.js'
-import { verdictOf, type Results } from './report.js'
+import { tableOf, type Results } from './report.js'
 
 const RESULTS = new URL('../results/', import.meta.url)
 const ROOT = new URL('../../', import.meta.url)
@@ -18,9 +18,21 @@ Every recorded row, with what it had to reach; [benchmarks](../benchmarks.md) ha
 readers ask for. Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a
 fresh process, in at least five rounds after a warm-up. The table shows medians, and ratios are
 medians of the ratios within a round. A shared machine is faster in one minute than in the next, so
-compare ratios rather than figures. On the hot lock of Redis the variants of the peers
-(\`-defaults\`, \`-queued\`) take part in two of the rounds, and count in the others with their
+compare ratios rather than figures. Behind a ratio stands its 95% interval, of all rounds where there
+are only five. The slower peers take part in two of the rounds, and count in the others with their
 median there.
+
+The _floor_ of a row is the least that a pair with a fencing token asks of the server, through the
+same client library and in the same rounds. It keeps no queue, and does not remember withdrawals.
+Where Holdfast and the floor miss a bar, the client library or the server is the limit.
+
+| store | the floor of a pair |
+|---|---|
+| Redis | a script call that sets a key and reads the clock, and one that compares and deletes; those of a tick in one call |
+| Redlock | the same on all servers; each of the two ends at a majority |
+| PostgreSQL, MariaDB | an update of a lease row with a token, and one that gives it back |
+| etcd | a transaction that makes a key under a lease, and one that deletes it; those of a tick in one |
+| ZooKeeper | a request that makes an ephemeral node, and one that removes it |
 
 A row that ends in *garbage* belongs to the row before it. It counts the bytes that one acquire and
 release allocate on the JavaScript heap, and the share of the time for which the main thread stands
@@ -32,17 +44,15 @@ widens the intervals.
 `
 
 function section({ suite, recorded, machine, rows }: Results): string {
-  const lines = rows.map((row) =>
-    [row.workload, row.measured, row.against, row.bar, verdictOf(row)].join(' | '),
-  )
+  const { head, lines } = tableOf(rows)
   return `
 ## ${suite}
 
 Recorded ${recorded} on Node ${machine.node}, ${machine.platform}, ${machine.cores} cores.
 
-| workload | Holdfast | against | must be | |
-|---|---|---|---|---|
-${lines.map((line) => `| ${line} |`).join('\n')}
+| ${head.join(' | ')} |
+|${'---|'.repeat(head.length)}
+${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}
 `
 }
 

@@ -20,11 +20,32 @@ export function inWords({ ratio, interval: { low, high } }: Paired): string {
   return `${ratio.toFixed(2)}x [${low.toFixed(2)}, ${high.toFixed(2)}]`
 }
 
-/** The pairs of acquire and release a second, an entry a round. */
-export function ratesOf(rounds: readonly Figures[] | undefined): number[] {
-  return rounds?.map(({ pairs = NaN }) => pairs) ?? []
+/**
+ * Returns the best figure of any peer in each round. A peer that took part in fewer rounds counts
+ * in the others with its median.
+ */
+export function bestOf(
+  peers: readonly (readonly number[])[],
+  rounds: number,
+  best: (...values: number[]) => number = Math.max,
+): number[] {
+  const usual = peers.map(median)
+  return Array.from({ length: rounds }, (_, round) =>
+    best(...peers.map((figures, peer) => figures[round] ?? usual[peer] ?? NaN)),
+  )
 }
 
+/** Returns one figure, an entry a round. */
+export function valuesOf(rounds: readonly Figures[] | undefined, figure: string): number[] {
+  return rounds?.map((figures) => figures[figure] ?? NaN) ?? []
+}
+
+/** The pairs of acquire and release a second, an entry a round. */
+export function ratesOf(rounds: readonly Figures[] | undefined): number[] {
+  return valuesOf(rounds, 'pairs')
+}
+
+/** Without the rounds that failed. */
 export function medianRate(rates: readonly number[]): string {
-  return rate(median(rates))
+  return rate(median(rates.filter(Number.isFinite)))
 }

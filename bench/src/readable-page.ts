@@ -1,5 +1,6 @@
 /** The page for readers: five rows, a chart, one table a question, from the recorded results. */
 import { foreignSection } from './foreign/page.js'
+import { bestOf, inWords, pair } from './paired.js'
 import type { Results, Row } from './report.js'
 
 const PEERS = ['redlock', 'redis-semaphore', 'verrou', 'redlock-universal']
@@ -11,7 +12,7 @@ export function readablePage(results: readonly Results[]): string {
   return [
     HEAD,
     summary(find),
-    free(find),
+    free(find, present(results)),
     hot(find),
     short(find),
     foreignSection(results),
@@ -66,6 +67,12 @@ function finder(results: readonly Results[]): Find {
   }
 }
 
+/** Returns whether a row is recorded. */
+function present(results: readonly Results[]): (workload: string) => boolean {
+  const names = new Set(results.flatMap(({ rows }) => rows.map(({ workload }) => workload)))
+  return (workload) => names.has(workload)
+}
+
 /** Returns what a row says of one library. */
 function figureOf(row: Row, name: string): string {
   if (name === 'Holdfast') return row.measured
@@ -74,9 +81,20 @@ function figureOf(row: Row, name: string): string {
   return found.slice(name.length + 1)
 }
 
-/** Returns the rate alone, without waits. */
-function rateOf(row: Row, name: string): string {
+/**
+ * Returns the rate alone, without waits.
+ * @param absent stands for a library that took no part
+ */
+function rateOf(row: Row, name: string, absent?: string): string {
+  if (absent !== undefined && row.rounds[name] === undefined) return absent
   return (figureOf(row, name).split(',')[0] ?? '').replace(/ \(.*/, '')
+}
+
+/** Returns the rate of Holdfast over that of the fastest library of each round. */
+function fastestRatio({ rounds }: Row): string {
+  const ours = rounds['cohort'] ?? []
+  const peers = PEERS.flatMap((name) => (rounds[name] ? [rounds[name]] : []))
+  return inWords(pair(ours, bestOf(peers, ours.length)))
 }
 
 function summary(find: Find): string {
@@ -86,36 +104,76 @@ function summary(find: Find): string {
   const work = find('redis', `redis, ${HOT}, 1 ms of work`)
   const sql = find('postgres', `postgres, ${HOT}`)
   const p99 = (name: string): string => /p99 [\d.]+ ms/.exec(figureOf(work, name))?.[0] ?? ''
+  const rates = (row: Row, ...names: string[]): string =>
+    boldBest(names.map((name) => rateOf(row, name))).join(' | ')
+  const queued = ['Holdfast', 'verrou-queued', 'redlock-queued']
   return `| workload | Holdfast | verrou | redlock |
 |---|---|---|---|
-| Redis, many free locks, 64 at a time | **${rateOf(many, 'Holdfast')}** | ${rateOf(many, 'verrou')} | ${rateOf(many, 'redlock')} |
-| Redis, one free lock after the other | ${rateOf(one, 'Holdfast')} | **${rateOf(one, 'verrou')}** | ${rateOf(one, 'redlock')} |
-| Redis, one hot lock, no work under it | **${rateOf(cohort, 'Holdfast')}** | ${rateOf(cohort, 'verrou-queued')} | ${rateOf(cohort, 'redlock-queued')} |
-| the wait for it, with 1 ms of work | **${p99('Holdfast')}** | ${p99('verrou-queued')} | ${p99('redlock-queued')} |
-| PostgreSQL, one hot lock | **${rateOf(sql, 'Holdfast')}** | ${rateOf(sql, 'verrou')} | – |
+| Redis, many free locks, 64 at a time | ${rates(many, 'Holdfast', 'verrou', 'redlock')} |
+| Redis, one free lock after the other | ${rates(one, 'Holdfast', 'verrou', 'redlock')} |
+| Redis, one hot lock, no work under it | ${rates(cohort, ...queued)} |
+| the wait for it, with 1 ms of work | ${boldBest(queued.map(p99), Math.min).join(' | ')} |
+| PostgreSQL, one hot lock | ${rates(sql, 'Holdfast', 'verrou')} | – |
 
 ![How long 99 of 100 waiters of a hot lock waited at most, as the rows above and below say](pictures/benchmarks.svg)
 `
 }
 
-function free(find: Find): string {
-  const row = (title: string, workload: string): string => {
-    const found = find('redis', workload)
-    return `| ${[title, ...['Holdfast', ...PEERS].map((name) => rateOf(found, name))].join(' | ')} |`
-  }
+/** Marks the best cell of a row. */
+function boldBest(cells: readonly string[], best = Math.max): string[] {
+  const values = cells.map(numberIn)
+  const bestValue = best(...values)
+  return cells.map((cell, at) => (values[at] === bestValue ? `**${cell}**` : cell))
+}
+
+/** Returns the number in a cell, such as 87000 of `87 k/s` and 93 of `p99 93 ms`. */
+function numberIn(cell: string): number {
+  const [, digits, thousands] = /([\d.]+) (k)?(?:\/s|ms)/.exec(cell) ?? []
+  return Number(digits) * (thousands === undefined ? 1 : 1000)
+}
+
+/** The rows of free locks. The latter ones are absent from older results. */
+const FREE = [
+  ['one at a time', 'free lock, one at a time'],
+  ['64 at a time', 'free locks, 64 in flight'],
+  ['512 at a time', 'free locks, 512 in flight'],
+  ['4 096 at a time', 'free locks, 4096 in flight'],
+  ['one at a time at 2.4 ms', 'free lock, one at a time, 2.4 ms to the server and back'],
+  ['64 at a time at 2.4 ms', 'free locks, 64 in flight, 2.4 ms to the server and back'],
+  ['one at a time, release not awaited', 'free lock, one at a time, release not awaited'],
+  [
+    'the same at 2.4 ms',
+    'free lock, one at a time, release not awaited, 2.4 ms to the server and back',
+  ],
+] as const
+
+function free(find: Find, isPresent: (workload: string) => boolean): string {
+  const rows = FREE.flatMap(([title, name]) =>
+    // Without peers a row answers nothing.
+    isPresent(`redis, ${name}`) && find('redis', `redis, ${name}`).against !== ''
+      ? [{ title, row: find('redis', `redis, ${name}`) }]
+      : [],
+  )
+  const hasFloor = rows.some(({ row }) => row.floor !== undefined)
+  const lines = rows.map(({ title, row }) => {
+    const rates = [rateOf(row, 'Holdfast'), ...PEERS.map((name) => rateOf(row, name, '–'))]
+    const floor = hasFloor ? [row.floor?.split(':')[0] ?? '–'] : []
+    return `| ${[title, ...rates, ...floor].join(' | ')} |`
+  })
+  const columns = ['', 'Holdfast', ...PEERS, ...(hasFloor ? ['the floor'] : [])]
+  const ratio = (name: string): string => fastestRatio(find('redis', `redis, ${name}`))
   return `## How fast is a free lock?
 
 Pairs of acquire and release a second, of locks that no other client wants, on Redis:
 
-| | Holdfast | ${PEERS.join(' | ')} |
-|---|---|---|---|---|---|
-${row('one at a time', 'redis, free lock, one at a time')}
-${row('64 at a time', 'redis, free locks, 64 in flight')}
-${row('512 at a time', 'redis, free locks, 512 in flight')}
+| ${columns.join(' | ')} |
+|${'---|'.repeat(columns.length)}
+${lines.join('\n')}
 
-One at a time, the others are a little faster; they keep no queue and no token. Calls of one tick
-travel together, and then Holdfast is faster.
-
+One at a time Holdfast reaches ${ratio('free lock, one at a time')} of the fastest of them, which
+keep no queue and no token. Calls of one tick travel together: with 64 at a time it reaches
+${ratio('free locks, 64 in flight')}. Ratios are medians within a round, with their 95% interval.
+${hasFloor ? FLOOR_NOTE : ''}
 On other stores, beside another library:
 
 | store | beside | one at a time | the other | many at a time | the other |
@@ -206,6 +264,12 @@ Measured beside other libraries, on one machine with two cores, servers included
 of a row. Compare within a row: the machine is shared, and faster in one minute than in the next.
 On the hot lock, the table has the other libraries with a queue in each process: with it their waits
 are shortest.
+`
+
+const FLOOR_NOTE = `
+_The floor_ is the least that a pair with a fencing token asks of the server, through the same
+client library. It keeps no queue. _At 2.4 ms_: a request and its reply travel that long to the
+server and back. _Not awaited_: \`run\` ends before its release is answered (\`awaitRelease: false\`).
 `
 
 const TAIL = `## How it was measured

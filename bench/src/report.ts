@@ -15,6 +15,9 @@ export interface Row {
   /** What must be reached, in words. */
   readonly bar: string
   readonly reached: boolean
+  /** The floor of the row in words, and whether it reaches what must be reached (`floor.ts`). */
+  readonly floor?: string
+  readonly floorReaches?: boolean
   /** The figures behind it, by round. */
   readonly rounds: Readonly<Record<string, readonly number[]>>
 }
@@ -36,20 +39,32 @@ export interface Results extends MeasuredCommit {
 const LOAD_BEFORE = Math.round(loadavg()[0] ?? 0)
 
 export function printTable(title: string, rows: readonly Row[]): void {
-  const head = ['workload', 'Holdfast', 'against', 'must be', '']
-  const cells = rows.map((row) => [
-    row.workload,
-    row.measured,
-    row.against,
-    row.bar,
-    verdictOf(row),
-  ])
-  showTable(title, head, cells)
+  const { head, lines } = tableOf(rows)
+  showTable(title, head, lines)
 }
 
-export function verdictOf({ bar, reached }: Row): string {
+/** Returns the rows as a table, with a column for the floors where there are any. */
+export function tableOf(rows: readonly Row[]): { head: string[]; lines: string[][] } {
+  const columns = new Map<string, (row: Row) => string>([
+    ['workload', (row) => row.workload],
+    ['Holdfast', (row) => row.measured],
+    ['against', (row) => row.against],
+    ...(rows.some(({ floor }) => floor !== undefined)
+      ? ([['floor', (row: Row) => row.floor ?? '']] as const)
+      : []),
+    ['must be', (row) => row.bar],
+    ['', verdictOf],
+  ])
+  return {
+    head: [...columns.keys()],
+    lines: rows.map((row) => [...columns.values()].map((cell) => cell(row))),
+  }
+}
+
+export function verdictOf({ bar, reached, floorReaches }: Row): string {
   if (bar === '') return ''
-  return reached ? 'reached' : 'MISSED'
+  if (reached) return 'reached'
+  return floorReaches === false ? 'MISSED, by the floor too' : 'MISSED'
 }
 
 export function writeResults(suite: string, rows: readonly Row[]): string {
@@ -66,21 +81,48 @@ export function writeResults(suite: string, rows: readonly Row[]): string {
  * one acquire and release, and the share of the time that the main thread stood still for a
  * collection.
  */
-export function garbageRows(workload: string, rounds: readonly Figures[]): Row[] {
-  const valuesOf = (figure: string): number[] => rounds.flatMap((round) => round[figure] ?? [])
-  const [bytes, shares] = [valuesOf('bytesPerPair'), valuesOf('collectingShare')]
+export function garbageRows(
+  workload: string,
+  rounds: readonly Figures[],
+  { mostBytes, floor = [] }: GarbageLimits = {},
+): Row[] {
+  const [bytes, shares] = [valuesIn(rounds, 'bytesPerPair'), valuesIn(rounds, 'collectingShare')]
   if (bytes.length === 0) return []
   const share = `${Math.round(median(shares) * 100)}% of the time in collections`
+  const ofFloor = valuesIn(floor, 'bytesPerPair')
+  const isBelow = (values: readonly number[]): boolean => median(values) <= (mostBytes ?? Infinity)
   return [
     {
       workload: `${workload}: garbage`,
-      measured: `${(median(bytes) / 1000).toFixed(1)} kB a pair, ${share}`,
+      measured: `${kilobytes(bytes)} a pair, ${share}`,
       against: '',
-      bar: '',
-      reached: true,
-      rounds: { bytesPerPair: bytes, collectingShare: shares },
+      ...(ofFloor.length === 0
+        ? {}
+        : { floor: `${kilobytes(ofFloor)} a pair`, floorReaches: isBelow(ofFloor) }),
+      bar: mostBytes === undefined ? '' : `≤ ${mostBytes / 1000} kB`,
+      reached: isBelow(bytes),
+      rounds: {
+        bytesPerPair: bytes,
+        collectingShare: shares,
+        ...(ofFloor.length === 0 ? {} : { floor: ofFloor }),
+      },
     },
   ]
+}
+
+export interface GarbageLimits {
+  /** Bytes that a pair may leave. */
+  readonly mostBytes?: number
+  /** The figures of the floor. */
+  readonly floor?: readonly Figures[]
+}
+
+function valuesIn(rounds: readonly Figures[], name: string): number[] {
+  return rounds.flatMap((round) => round[name] ?? [])
+}
+
+function kilobytes(bytes: readonly number[]): string {
+  return `${(median(bytes) / 1000).toFixed(1)} kB`
 }
 
 /** The day, the commit and the machine, for a file of results. */

@@ -1,5 +1,7 @@
 /** A store beside a peer on the same server and in turns: free locks, and a hot one. */
-import { ms, rate, type Row } from './report.js'
+import { besideFloor, FLOOR } from './floor.js'
+import { inWords, medianRate, pair, ratesOf } from './paired.js'
+import { ms, type Row } from './report.js'
 import { runRounds, type BenchSubject, type Figures } from './rounds.js'
 import { median } from './stats.js'
 
@@ -13,6 +15,8 @@ export interface Workload {
   readonly peerName: string
   /** How many times the peer's rate has to be reached. */
   readonly times: number
+  /** The least that a pair with a token asks of the server. */
+  readonly floor?: Subject
   /** Whether waiters must be served in their order: quickly, and all alike. */
   readonly strict?: boolean
 }
@@ -29,6 +33,8 @@ const SPREAD = 0.1
 export const own = (store: string, loops: number): Subject => {
   return (address) => ({ module: 'service-alone', args: [store, address, String(loops)] })
 }
+/** The floor of that many loops. */
+export const floorOf = (store: string, loops: number): Subject => own(`${store}-floor`, loops)
 /** Processes of sixteen loops each, all on one lock. */
 export const hot = (store: string, fairness: 'fifo' | 'cohort', processes: number): Subject => {
   return (address) => ({
@@ -58,15 +64,16 @@ export async function measureBeside(
 ): Promise<Row[]> {
   const rows: Row[] = []
   for (const workload of workloads) {
-    const { name, own: ours, peer } = workload
+    const { name, own: ours, peer, floor } = workload
     const subjects = [
       { name: 'holdfast', ...ours(address) },
+      ...(floor ? [{ name: FLOOR, ...floor(address) }] : []),
       ...(peer ? [{ name: 'peer', ...peer(address) }] : []),
     ]
     const results = await runRounds(subjects, rounds, (text) =>
       progress(`${suite}, ${name}, ${text}`),
     )
-    rows.push(rowOf(suite, workload, results.get('holdfast') ?? [], results.get('peer') ?? []))
+    rows.push(rowOf(suite, workload, results))
   }
   return rows
 }
@@ -74,18 +81,18 @@ export async function measureBeside(
 function rowOf(
   suite: string,
   workload: Workload,
-  ours: readonly Figures[],
-  peers: readonly Figures[],
+  results: ReadonlyMap<string, readonly Figures[]>,
 ): Row {
   const { name, peerName, times, strict = false } = workload
+  const ours = results.get('holdfast') ?? []
   const of = (figure: string): number[] => ours.flatMap((round) => round[figure] ?? [])
-  const rates = of('pairs')
-  const peerRates = peers.map((round) => round['pairs'] ?? NaN)
-  const ratio = median(rates.map((value, round) => value / (peerRates[round] ?? NaN)))
+  const rates = ratesOf(ours)
+  const [peer, floor] = [ratesOf(results.get('peer')), ratesOf(results.get(FLOOR))]
+  const paired = pair(rates, peer)
   const [handOffMs, spread] = [median(of('handOffP50Ms')), median(of('spread'))]
   const waits = of('p99Ms')
   const shown = [
-    rate(median(rates)),
+    medianRate(rates),
     ...(waits.length > 0 ? [`p99 ${ms(median(waits))}`] : []),
     ...(strict ? [`hand-off ${ms(handOffMs)}`, `least served ${percent(1 - spread)} of most`] : []),
   ]
@@ -93,11 +100,17 @@ function rowOf(
   return {
     workload: `${suite}, ${name}`,
     measured: shown.join(', '),
-    against: `${ratio.toFixed(2)}x of ${peerName}, ${rate(median(peerRates))}`,
+    against: `${inWords(paired)} of ${peerName}, ${medianRate(peer)}`,
+    ...besideFloor({ ours: rates, floor, peer, peerName, least: times }),
     bar:
       `≥ ${times}x` + (strict ? `, hand-off < ${HAND_OFF_MS} ms, within ${percent(SPREAD)}` : ''),
-    reached: ratio >= times && (!strict || inOrder),
-    rounds: { holdfast: rates, peer: peerRates, ...(strict ? { spread: of('spread') } : {}) },
+    reached: paired.ratio >= times && (!strict || inOrder),
+    rounds: {
+      holdfast: rates,
+      ...(floor.length > 0 ? { [FLOOR]: floor } : {}),
+      peer,
+      ...(strict ? { spread: of('spread') } : {}),
+    },
   }
 }
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { foreignSection } from '../../bench/dist/foreign/page.js'
 import { PEERS, rowName, workloadsOf } from '../../bench/dist/foreign/peers.js'
-import type { Results } from '../../bench/dist/report.js'
+import type { Results, Row } from '../../bench/dist/report.js'
 import { runPeer } from '../../bench/dist/foreign/run-peer.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -41,8 +41,9 @@ test('a program that ends early is an error', async () => {
   )
 })
 
-test('the page has a ratio for each peer, and names the peers that are faster', () => {
-  const rows = PEERS.flatMap((peer) =>
+/** Rows in which redsync is faster than Holdfast, except with 64 in flight. */
+function rowsOf(floor: Readonly<Record<string, readonly number[]>>): Row[] {
+  return PEERS.flatMap((peer) =>
     workloadsOf(peer).map((workload) => ({
       workload: rowName(peer, workload),
       measured: '',
@@ -51,18 +52,41 @@ test('the page has a ratio for each peer, and names the peers that are faster', 
       reached: true,
       rounds: {
         holdfast: [10, 20, 30],
+        ...floor,
         [peer.name]: peer.name === 'redsync' && workload !== 'many' ? [20, 40, 60] : [5, 10, 15],
       },
     })),
   )
-  const recorded: Results = {
-    suite: 'foreign',
-    recorded: '2026-01-01',
-    machine: { node: 'v20', platform: 'linux', cores: 2, load: 3 },
-    rows,
-  }
-  const page = foreignSection([recorded])
+}
+
+function recordedWith(rows: readonly Row[]): Results {
+  const machine = { node: 'v20', platform: 'linux', cores: 2, load: 3 }
+  return { suite: 'foreign', recorded: '2026-01-01', machine, rows }
+}
+
+test('the page has a ratio for each peer, and names the peers that are faster', () => {
+  const page = foreignSection([recordedWith(rowsOf({}))])
   expect(page).toContain('| kazoo (Python) | zookeeper | 2.00x [2.00, 2.00] |')
-  expect(page).toContain('Holdfast is slower than redsync (Go), one at a time and hot.')
+  expect(page).toContain(
+    'Holdfast is slower than redsync (Go), one at a time and 64 in flight at 2.4 ms and hot.',
+  )
+  expect(page).not.toContain('| _the floor_ |')
   expect(foreignSection([])).toBe('')
+})
+
+test('the page has the floor of each store', () => {
+  const page = foreignSection([recordedWith(rowsOf({ floor: [20, 50, 60] }))])
+  const ratio = '0.50x [0.40, 0.50]'
+  expect(page).toContain(`| _the floor_ | redis | ${ratio} | ${ratio} | ${ratio} |`)
+  expect(page).toContain(`| _the floor_ | etcd | ${ratio} | ${ratio} | – |`)
+})
+
+test('a round in which a peer failed counts for no ratio', () => {
+  const rows = rowsOf({}).map((row) =>
+    row.workload.endsWith('one at a time, beside kazoo')
+      ? { ...row, rounds: { holdfast: [10, 20, 30], kazoo: [5, NaN, 10] } }
+      : row,
+  )
+  const read = JSON.parse(JSON.stringify(recordedWith(rows))) as Results
+  expect(foreignSection([read])).toContain('| kazoo (Python) | zookeeper | 3.00x [2.00, 3.00] |')
 })

@@ -3,6 +3,8 @@
  * servers. All take turns, and what is compared is the ratio within a round.
  */
 import { loadStore } from '@holdfast/stores/load'
+import { startDelayingProxy } from '../delaying-proxy.js'
+import { besideFloor, FLOOR } from '../floor.js'
 import { inWords, medianRate, pair } from '../paired.js'
 import type { Row } from '../report.js'
 import type { Progress } from '../suite.js'
@@ -14,6 +16,7 @@ import {
   workloadsOf,
   type Peer,
   type StoreName,
+  type Workload,
   type WorkloadName,
 } from './peers.js'
 import { runPeer } from './run-peer.js'
@@ -45,6 +48,15 @@ export async function measureForeign(rounds: number, progress: Progress): Promis
 /** Rates by subject and workload, an entry a round. */
 type Rates = Map<string, number[]>
 
+const HOLDFAST = 'holdfast'
+
+/** A subject of a workload: a peer, Holdfast, or the floor. */
+interface Subject {
+  readonly name: string
+  readonly library: string
+  readonly language: LanguageName
+}
+
 async function measureStore(
   store: StoreName,
   peers: readonly Peer[],
@@ -56,24 +68,72 @@ async function measureStore(
   const at = running.at.join()
   try {
     const rates: Rates = new Map()
-    const run = async (library: string, language: LanguageName, workload: WorkloadName) => {
-      const title = `${store}, ${WORKLOADS[workload].title}: ${library}`
-      progress(title)
-      const address = language === 'javascript' ? at : hostsOf(at)
-      const rate = await runPeer(library, language, address, WORKLOADS[workload])
-      const key = `${workload} ${language === 'javascript' ? 'holdfast' : library}`
-      rates.set(key, [...(rates.get(key) ?? []), rate])
-    }
     for (let round = 1; round <= rounds; round += 1) {
-      for (const workload of ['one', 'many', 'hot'] as const) {
-        await run(store, 'javascript', workload)
-        for (const { name, language } of peers) await run(name, language, workload)
+      for (const workload of Object.keys(WORKLOADS) as WorkloadName[]) {
+        const { title, roundTripMs, rounds: most = rounds } = WORKLOADS[workload]
+        const subjects = round > most ? [] : subjectsOf(workload, store, peers)
+        await withRoundTrip(at, roundTripMs, async (address) => {
+          for (const subject of subjects) {
+            progress(`round ${round} of ${rounds}: ${store}, ${title}: ${subject.name}`)
+            const rate = await rateOf(subject, address, WORKLOADS[workload])
+            const key = `${workload} ${subject.name}`
+            rates.set(key, [...(rates.get(key) ?? []), rate])
+          }
+        })
       }
-      if (peers.some(({ ordered }) => ordered)) await run(`${store}-fifo`, 'javascript', 'fifo')
     }
     return peers.flatMap((peer) => rowsOf(peer, rates))
   } finally {
     await running.remove()
+  }
+}
+
+/** Resolves to the pairs a second: NaN where a peer failed, which is printed. */
+async function rateOf(
+  { library, language }: Subject,
+  address: string,
+  workload: Workload,
+): Promise<number> {
+  const isOwn = language === 'javascript'
+  try {
+    return await runPeer(library, language, isOwn ? address : hostsOf(address), workload)
+  } catch (error) {
+    if (isOwn) throw error
+    console.error(`Left out of this round: ${String(error)}`)
+    return NaN
+  }
+}
+
+function own(name: string, library: string): Subject {
+  return { name, library, language: 'javascript' }
+}
+
+/** Returns what takes turns in a workload; nothing where no peer takes part. */
+function subjectsOf(workload: WorkloadName, store: StoreName, peers: readonly Peer[]): Subject[] {
+  const taking = peers.filter((peer) => workloadsOf(peer).includes(workload))
+  if (taking.length === 0) return []
+  // The hot lock of the peers is the same beside strict order and beside cohorts.
+  if (workload === 'fifo') return [own(HOLDFAST, `${store}-fifo`)]
+  return [
+    own(HOLDFAST, store),
+    ...(WORKLOADS[workload].kind === 'free' ? [own(FLOOR, `${store}-floor`)] : []),
+    ...taking.map(({ name, language }) => ({ name, library: name, language })),
+  ]
+}
+
+/** Puts a proxy before a server of one address, where there is a way to it. */
+async function withRoundTrip(
+  at: string,
+  roundTripMs: number | undefined,
+  use: (address: string) => Promise<void>,
+): Promise<void> {
+  if (roundTripMs === undefined) return use(at)
+  const port = /:(\d+)/.exec(at)?.[1] ?? ''
+  const proxy = await startDelayingProxy(Number(port), roundTripMs)
+  try {
+    await use(at.replace(`:${port}`, `:${proxy.port}`))
+  } finally {
+    await proxy.stop()
   }
 }
 
@@ -87,7 +147,8 @@ function hostsOf(at: string): string {
 
 function rowsOf(peer: Peer, rates: Rates): Row[] {
   return workloadsOf(peer).map((workload) => {
-    const ours = rates.get(`${workload} holdfast`) ?? []
+    const ours = rates.get(`${workload} ${HOLDFAST}`) ?? []
+    const floor = rates.get(`${workload} ${FLOOR}`) ?? []
     // Beside strict order and beside cohorts stands the same hot lock of the peer.
     const theirs = rates.get(`${workload === 'fifo' ? 'hot' : workload} ${peer.name}`) ?? []
     const paired = pair(ours, theirs)
@@ -96,9 +157,14 @@ function rowsOf(peer: Peer, rates: Rates): Row[] {
       workload: rowName(peer, workload),
       measured: medianRate(ours),
       against: `${inWords(paired)} of ${peer.name}, ${medianRate(theirs)}`,
+      ...besideFloor({ ours, floor, peer: theirs, peerName: peer.name, least: bar }),
       bar: bar === undefined ? '' : `≥ ${bar}x`,
       reached: bar === undefined || paired.ratio >= bar,
-      rounds: { holdfast: ours, [peer.name]: theirs },
+      rounds: {
+        [HOLDFAST]: ours,
+        ...(floor.length > 0 ? { [FLOOR]: floor } : {}),
+        [peer.name]: theirs,
+      },
     }
   })
 }

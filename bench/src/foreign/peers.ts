@@ -2,7 +2,7 @@
 import type { LanguageName } from './languages.js'
 
 export type StoreName = 'redis' | 'etcd' | 'zookeeper'
-export type WorkloadName = 'one' | 'many' | 'hot' | 'fifo'
+export type WorkloadName = 'one' | 'many' | 'far' | 'hot' | 'fifo'
 
 export interface Peer {
   /** As its program in `bench/peers/` knows it. */
@@ -11,14 +11,16 @@ export interface Peer {
   readonly store: StoreName
   /** Its waiters get the lock in their order, so it stands beside strict order too. */
   readonly ordered?: true
+  /** It also runs with a way of some milliseconds to the server. */
+  readonly far?: true
   /** What must be reached beside it. */
   readonly bars?: Readonly<Partial<Record<WorkloadName, number>>>
 }
 
 export const PEERS: readonly Peer[] = [
-  { name: 'redsync', language: 'go', store: 'redis' },
+  { name: 'redsync', language: 'go', store: 'redis', far: true },
   { name: 'redislock', language: 'go', store: 'redis' },
-  { name: 'rueidislock', language: 'go', store: 'redis' },
+  { name: 'rueidislock', language: 'go', store: 'redis', far: true, bars: { far: 1.1 } },
   { name: 'redis-py', language: 'python', store: 'redis' },
   { name: 'Redisson', language: 'java', store: 'redis' },
   { name: 'concurrency', language: 'go', store: 'etcd', ordered: true, bars: { one: 1 } },
@@ -33,20 +35,37 @@ export interface Workload {
   /** Callers of each process. */
   readonly loops: number
   readonly kind: 'free' | 'hot'
+  /** How long a request and its reply travel to the server and back, through a proxy. */
+  readonly roundTripMs?: number
+  /** The most rounds it takes part in. */
+  readonly rounds?: number
 }
 
-const HOT = { processes: 4, loops: 16, kind: 'hot' } as const
+/** No bar stands on the hot locks. */
+const HOT = { processes: 4, loops: 16, kind: 'hot', rounds: 3 } as const
+const MANY = { processes: 1, loops: 64, kind: 'free' } as const
 
 export const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
   one: { title: 'free lock, one at a time', processes: 1, loops: 1, kind: 'free' },
-  many: { title: 'free locks, 64 in flight', processes: 1, loops: 64, kind: 'free' },
+  many: { title: 'free locks, 64 in flight', ...MANY },
+  far: {
+    title: 'free locks, 64 in flight, 2.4 ms to the server and back',
+    ...MANY,
+    roundTripMs: 2.4,
+  },
   hot: { title: 'one hot lock, 4 processes x 16 waiters', ...HOT },
   fifo: { title: 'one hot lock, 4 processes x 16 waiters, fifo', ...HOT },
 }
 
 /** Returns the workloads in which a peer stands beside Holdfast. */
-export function workloadsOf({ ordered }: Peer): WorkloadName[] {
-  return ordered ? ['one', 'many', 'hot', 'fifo'] : ['one', 'many', 'hot']
+export function workloadsOf({ ordered, far }: Peer): WorkloadName[] {
+  return [
+    'one',
+    'many',
+    ...(far ? (['far'] as const) : []),
+    'hot',
+    ...(ordered ? (['fifo'] as const) : []),
+  ]
 }
 
 /** Returns how the row of a peer is named. */

@@ -18,7 +18,7 @@ export async function runPeer(
   library: string,
   language: LanguageName,
   address: string,
-  { processes, loops, kind }: Workload,
+  { processes, loops, kind }: Pick<Workload, 'processes' | 'loops' | 'kind'>,
 ): Promise<number> {
   const { run, warmUpMs } = LANGUAGES[language]
   const [command, ...before] = run

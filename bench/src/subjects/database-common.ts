@@ -4,21 +4,17 @@ import type { KyselyOptions } from '@verrou/core/types'
 import { LockFactory } from '@verrou/core'
 import { kyselyStore } from '@verrou/core/drivers/kysely'
 import { createLocks, type Fairness, type Store } from 'holdfast'
+import { throughLeases, throughRuns } from '../holdfast-locker.js'
 import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
 /** How soon a peer that polls tries again: less than it does by itself, in its favour. */
 export const RETRY_MS = 5
 
-export function holdfast(store: Store, fairness: string): Locker {
-  const locks = createLocks(store, { fairness: fairness as Fairness })
-  return (name) => {
-    const mutex = locks.mutex(name)
-    return async () => {
-      const lease = await mutex.acquire()
-      return () => lease.release()
-    }
-  }
+/** @param subject a fairness, or `run` without awaiting the release */
+export function holdfast(store: Store, subject: string): Locker {
+  if (subject === 'run') return throughRuns(createLocks(store, { awaitRelease: false }))
+  return throughLeases(createLocks(store, { fairness: subject as Fairness }))
 }
 
 export function verrou(connection: KyselyOptions['connection']): Locker {

@@ -25,10 +25,11 @@ export function mysqlLocker(subject: string, uri: string, connections: number): 
   switch (subject) {
     case 'cohort':
     case 'fifo':
+    case 'run':
       return holdfast(mysqlStore({ pool }), subject)
     case 'statements':
       return statements(pool)
-    case 'row':
+    case 'floor':
     case 'naive':
       return leaseRow(pool)
     case 'get_lock':

@@ -10,7 +10,7 @@ import { holdfast, requestsOf, verrou } from './database-common.js'
 
 const CHANNEL = 'naive'
 /** What a missed message costs. */
-const FLOOR_MS = 1000
+const MISSED_MS = 1000
 
 export async function preparePostgres(url: string): Promise<void> {
   const client = new Client(url)
@@ -30,11 +30,12 @@ export function postgresLocker(subject: string, url: string, connections: number
   switch (subject) {
     case 'cohort':
     case 'fifo':
+    case 'run':
       return holdfast(postgresStore({ pool }), subject)
     case 'statements':
       return statements(pool)
-    case 'row':
-      return leaseRow(pool)
+    case 'floor':
+      return floor(pool)
     case 'naive':
       return naive(pool, url)
     case 'advisory':
@@ -62,12 +63,16 @@ const TAKE = `insert into lease_rows as l (name, owner, token, expires)
     expires = clock_timestamp() + interval '30 s' where l.expires <= clock_timestamp() returning token`
 const GIVE_BACK = `update lease_rows set expires = '-infinity' where name = $1 and owner = $2 returning name`
 
-function leaseRow(pool: Pool): Locker {
-  return (name) => async () => {
-    const values = [name, randomUUID()]
-    const { rowCount } = await pool.query(TAKE, values)
-    if (rowCount !== 1) throw new Error('a free lock was busy')
-    return () => pool.query(GIVE_BACK, values)
+/** Prepared statements, the first of which inserts nothing once the row is there. */
+function floor(pool: Pool): Locker {
+  return (lock) => async () => {
+    const values = [lock, randomUUID()]
+    const { rowCount } = await pool.query({ name: 'retake', text: RETAKE, values })
+    if (rowCount !== 1) {
+      const made = await pool.query(TAKE, values)
+      if (made.rowCount !== 1) throw new Error('A free lock was busy.')
+    }
+    return () => pool.query({ name: 'give_back', text: GIVE_BACK, values })
   }
 }
 
@@ -90,7 +95,7 @@ function naive(pool: Pool, url: string): Locker {
     for (let text = TAKE; ; text = RETAKE) {
       const over = new AbortController()
       const options = { signal: over.signal }
-      const rung = Promise.race([once(bell, 'rung', options), pause(FLOOR_MS, undefined, options)])
+      const rung = Promise.race([once(bell, 'rung', options), pause(MISSED_MS, undefined, options)])
       const { rowCount } = await pool.query(text, values)
       if (rowCount !== 1) await rung
       rung.catch(() => undefined) // given up here

@@ -1,6 +1,6 @@
 /**
  * Free locks in one process: `redis-free.js SUBJECT PORT LOOPS [RUN_MS]`, each loop on a lock of
- * its own. Without another run time Holdfast's garbage is counted as well.
+ * its own. Without another run time the garbage of Holdfast and of the floor is counted as well.
  */
 import { runFree } from '../free.js'
 import { redisMeter } from '../server-cpu.js'
@@ -12,6 +12,6 @@ const RUN_MS = 1500
 const [subject = 'cohort', port = '6379', loops = '64', runMs] = process.argv.slice(2)
 await runFree(makeLocker(subject, Number(port)), Number(loops), {
   runMs: Number(runMs ?? RUN_MS),
-  garbage: subject === 'cohort' && runMs === undefined,
+  garbage: ['cohort', 'floor'].includes(subject) && runMs === undefined,
   meter: redisMeter(Number(port)),
 })

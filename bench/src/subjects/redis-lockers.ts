@@ -1,7 +1,9 @@
 /**
  * Holdfast and its peers behind one small face, all over ioredis 5 on the same server. The peers
  * retry every 5 ms, which is in their favour. `…-defaults` leaves their defaults, and `…-queued`
- * puts a local queue in front of them.
+ * puts a local queue in front of them. `run` is Holdfast without awaiting the release. `floor` is
+ * the least that a pair with a token asks, `floor-run` the same for `run`, and `floor-socket` goes
+ * without the client library.
  */
 import { LockFactory } from '@verrou/core'
 import { redisStore as verrouStore } from '@verrou/core/drivers/redis'
@@ -12,17 +14,32 @@ import { Redis } from 'ioredis5'
 import { Mutex } from 'redis-semaphore'
 import Redlock from 'redlock'
 import { createLock, IoredisAdapter, LockAcquisitionError } from 'redlock-universal'
+import { redisFloor, redisRunFloor, throughIoredis } from '../floors/redis.js'
+import { throughSocket } from '../floors/redis-socket.js'
+import { throughLeases, throughRuns } from '../holdfast-locker.js'
 import type { Locker } from '../locker.js'
+
+const FLOORS: Readonly<Record<string, (port: number) => Locker>> = {
+  floor: (port) => redisFloor(throughIoredis(new Redis(port))),
+  'floor-run': (port) => redisRunFloor(throughIoredis(new Redis(port))),
+  'floor-socket': (port) => redisFloor(throughSocket(port)),
+}
 
 const TTL_MS = 30_000
 const RETRY_MS = 5
 
 /**
- * @param subject `cohort`, `fifo`, or the name of a peer, maybe with `-defaults` or `-queued`
+ * @param subject `cohort`, `fifo`, `run`, a floor, or the name of a peer, maybe with `-defaults` or
+ * `-queued`
  * @param requestTimeoutMs of Holdfast, for a server that is slow on purpose
  */
 export function makeLocker(subject: string, port: number, requestTimeoutMs?: number): Locker {
+  const floor = FLOORS[subject]
+  if (floor) return floor(port)
   const client = new Redis(port)
+  if (subject === 'run') {
+    return throughRuns(createLocks(redisStore({ client }), { awaitRelease: false }))
+  }
   const [, name = '', variant] = /^([a-z-]+?)(-defaults|-queued)?$/.exec(subject) ?? []
   const plain =
     name === 'cohort' || name === 'fifo'
@@ -47,14 +64,7 @@ function makePlain(name: string, client: Redis, eager: boolean): Locker {
 }
 
 function holdfast(client: Redis, fairness: Fairness, requestTimeoutMs = 5000): Locker {
-  const locks = createLocks(redisStore({ client, requestTimeoutMs }), { fairness })
-  return (name) => {
-    const mutex = locks.mutex(name)
-    return async () => {
-      const lease = await mutex.acquire()
-      return () => lease.release()
-    }
-  }
+  return throughLeases(createLocks(redisStore({ client, requestTimeoutMs }), { fairness }))
 }
 
 function redlock(client: Redis, eager: boolean): Locker {

@@ -1,6 +1,6 @@
 /**
  * Free locks over several Redis servers: `redlock-free.js SUBJECT PORTS LOOPS`, each loop on a lock
- * of its own. The subjects are `holdfast` and the Redlocks of its peers.
+ * of its own. The subjects are `holdfast`, the Redlocks of its peers, and their floor.
  */
 import { createLocks } from 'holdfast'
 import { redlockStore } from 'holdfast/redlock'
@@ -8,23 +8,17 @@ import { Redis } from 'ioredis5'
 import { RedlockMutex } from 'redis-semaphore'
 import Redlock from 'redlock'
 import { createRedlock, IoredisAdapter } from 'redlock-universal'
+import { redlockFloor, throughIoredis } from '../floors/redis.js'
 import { runFree } from '../free.js'
+import { throughLeases } from '../holdfast-locker.js'
 import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
 const [subject = 'holdfast', ports = '', loops = '1'] = process.argv.slice(2)
 
 const LOCKERS: Readonly<Record<string, (clients: readonly Redis[]) => Locker>> = {
-  holdfast(clients) {
-    const locks = createLocks(redlockStore({ clients }))
-    return (name) => {
-      const mutex = locks.mutex(name)
-      return async () => {
-        const lease = await mutex.acquire()
-        return () => lease.release()
-      }
-    }
-  },
+  holdfast: (clients) => throughLeases(createLocks(redlockStore({ clients }))),
+  floor: (clients) => redlockFloor(clients.map(throughIoredis)),
   redlock(clients) {
     const lock = new Redlock(clients, {})
     return (name) => async () => {

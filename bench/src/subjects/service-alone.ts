@@ -1,8 +1,9 @@
 /**
  * One process on a service: `service-alone.js SUBJECT ADDRESS LOOPS`, each loop on a lock of its
- * own. A subject is the name of a store, or the peer `etcd3`.
+ * own. A subject is the name of a store, its floor such as `etcd-floor`, or the peer `etcd3`.
  */
 import { Etcd3 } from 'etcd3'
+import { openFloor } from '../floors/open-floor.js'
 import { openLocks } from '../service-locks.js'
 
 const [subject = '', address = '', loops = '1'] = process.argv.slice(2)
@@ -37,6 +38,23 @@ function etcd3(): Subject {
   }
 }
 
+async function floor(store: string): Promise<Subject> {
+  const locker = await openFloor(store, address)
+  const acquirers = Array.from({ length: Number(loops) }, (_, loop) => locker(`bench ${loop}`))
+  return {
+    async pair(loop) {
+      const release = await acquirers[loop]?.()
+      await release?.()
+    },
+    close: () => undefined,
+  }
+}
+
+function open(): Promise<Subject> | Subject {
+  if (subject === 'etcd3') return etcd3()
+  return subject.endsWith('-floor') ? floor(subject.replace('-floor', '')) : holdfast()
+}
+
 async function run(one: Subject, forMs: number): Promise<number> {
   const startMs = performance.now()
   let pairs = 0
@@ -51,7 +69,7 @@ async function run(one: Subject, forMs: number): Promise<number> {
   return (pairs / (performance.now() - startMs)) * 1000
 }
 
-const one = subject === 'etcd3' ? etcd3() : await holdfast()
+const one = await open()
 await run(one, WARM_UP_MS)
 console.log(JSON.stringify({ pairs: await run(one, RUN_MS) }))
 await one.close()

@@ -1,7 +1,15 @@
 /** etcd beside `etcd3` and `etcdctl lock`. */
 import { startEtcd } from '@holdfast/servers/etcd'
 import type { Row } from '../report.js'
-import { hot, measureBeside, own, withServer, type Subject } from '../service-suite.js'
+import {
+  floorOf,
+  hot,
+  measureBeside,
+  own,
+  withServer,
+  type Subject,
+  type Workload,
+} from '../service-suite.js'
 import type { BenchSuite, Progress } from '../suite.js'
 
 const etcd3 = (loops: number): Subject => {
@@ -11,16 +19,23 @@ const etcdctl = (loops: number): Subject => {
   return (address) => ({ module: 'etcdctl', args: [address, String(loops)] })
 }
 
+const free = (loops: number): Omit<Workload, 'name'> => ({
+  own: own('etcd', loops),
+  floor: floorOf('etcd', loops),
+  peer: etcd3(loops),
+  peerName: 'etcd3',
+  times: 1.5,
+})
+
 export const suite: BenchSuite = { measure: measureEtcd }
 
 async function measureEtcd(rounds: number, progress: Progress): Promise<Row[]> {
-  const free = { peerName: 'etcd3', times: 1.5 }
   // etcd3's Lock does not wait, so only the command stands beside our waiters.
   const crowd = { peer: etcdctl(16), peerName: 'etcdctl lock' }
   return withServer(startEtcd, ({ endpoints }) =>
     measureBeside('etcd', endpoints.join(), rounds, progress, [
-      { name: 'free lock, one at a time', own: own('etcd', 1), peer: etcd3(1), ...free },
-      { name: 'free locks, 64 in flight', own: own('etcd', 64), peer: etcd3(64), ...free },
+      { name: 'free lock, one at a time', ...free(1) },
+      { name: 'free locks, 64 in flight', ...free(64) },
       {
         name: 'one hot lock, 16 waiters, fifo',
         own: hot('etcd', 'fifo', 1),

@@ -3,6 +3,7 @@
  * beside what it replaces.
  */
 import type { Comparable } from '../comparison.js'
+import { inWords, pair } from '../paired.js'
 import { garbageRows, rate, type Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
@@ -51,13 +52,13 @@ async function measure(rounds: number, progress: (text: string) => void): Promis
     const pairs = (subject: string): number[] =>
       results.get(subject)?.map((figures) => figures['pairs'] ?? NaN) ?? []
     const [ours, theirs] = [pairs('holdfast'), pairs('async-mutex')]
-    const ratio = median(ours.map((value, round) => value / (theirs[round] ?? NaN)))
+    const paired = pair(ours, theirs)
     rows.push({
       workload: `memory, ${name}: acquire and release`,
       measured: rate(median(ours)),
-      against: `${ratio.toFixed(2)}x async-mutex (${rate(median(theirs))})`,
+      against: `${inWords(paired)} async-mutex (${rate(median(theirs))})`,
       bar: `≥ ${bar}x`,
-      reached: ratio >= bar,
+      reached: paired.ratio >= bar,
       rounds: { holdfast: ours, 'async-mutex': theirs },
     })
     rows.push(...garbageRows(`memory, ${name}`, results.get('holdfast') ?? []))
@@ -71,13 +72,13 @@ async function measureRun(rounds: number, progress: (text: string) => void): Pro
   const [run, byHand] = ['run', 'by hand'].map(
     (subject) => results.get(subject)?.map(({ clientUs }) => clientUs ?? NaN) ?? [],
   ) as [number[], number[]]
-  const ratio = median(run.map((value, round) => value / (byHand[round] ?? NaN)))
+  const paired = pair(run, byHand)
   const row = {
     workload: 'memory, run: processor time',
     measured: `${median(run).toFixed(2)} µs`,
-    against: `${ratio.toFixed(2)}x acquire, context and release by hand (${median(byHand).toFixed(2)} µs)`,
+    against: `${inWords(paired)} acquire, context and release by hand (${median(byHand).toFixed(2)} µs)`,
     bar: `≤ ${RUN_BAR}x`,
-    reached: ratio <= RUN_BAR,
+    reached: paired.ratio <= RUN_BAR,
     rounds: { run, 'by hand': byHand },
   }
   return [row, ...garbageRows('memory, run', figures)]

@@ -1,19 +1,23 @@
 /** ZooKeeper beside Curator. */
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
+import { build } from '../foreign/languages.js'
 import type { Row } from '../report.js'
-import { hot, measureBeside, own, withServer, type Subject } from '../service-suite.js'
+import { floorOf, hot, measureBeside, own, withServer, type Subject } from '../service-suite.js'
 import type { BenchSuite, Progress } from '../suite.js'
 
-const curator = (threads: number, locks: 'own' | 'one', processes = 1): Subject => {
+const curator = (threads: number, kind: 'free' | 'hot', processes = 1): Subject => {
   return (address) => ({
-    module: 'curator',
-    args: [address, String(threads), locks, String(processes)],
+    module: 'foreign-peer',
+    args: ['Curator', address, String(threads), kind, String(processes)],
   })
 }
 
 export const suite: BenchSuite = { measure: measureZooKeeper }
 
 async function measureZooKeeper(rounds: number, progress: Progress): Promise<Row[]> {
+  progress('building the peers in java')
+  const reason = build('java')
+  if (reason !== undefined) throw new Error(`${reason}: there is no Curator.`)
   const peerName = 'Curator'
   const store = 'zookeeper'
   return withServer(startZooKeeper, ({ connect }) =>
@@ -21,21 +25,23 @@ async function measureZooKeeper(rounds: number, progress: Progress): Promise<Row
       {
         name: 'free lock, one at a time',
         own: own(store, 1),
-        peer: curator(1, 'own'),
+        floor: floorOf(store, 1),
+        peer: curator(1, 'free'),
         peerName,
-        times: 1.2,
+        times: 1.05,
       },
       {
         name: 'free locks, 64 in flight',
         own: own(store, 64),
-        peer: curator(64, 'own'),
+        floor: floorOf(store, 64),
+        peer: curator(64, 'free'),
         peerName,
         times: 1,
       },
       {
         name: 'one hot lock, 16 waiters, fifo',
         own: hot(store, 'fifo', 1),
-        peer: curator(16, 'one'),
+        peer: curator(16, 'hot'),
         peerName,
         times: 1,
         strict: true,
@@ -43,7 +49,7 @@ async function measureZooKeeper(rounds: number, progress: Progress): Promise<Row
       {
         name: 'one hot lock, 4 processes x 16, fifo',
         own: hot(store, 'fifo', 4),
-        peer: curator(16, 'one', 4),
+        peer: curator(16, 'hot', 4),
         peerName: 'four Curators',
         times: 1,
         strict: true,
@@ -52,7 +58,7 @@ async function measureZooKeeper(rounds: number, progress: Progress): Promise<Row
         name: 'one hot lock, 4 processes x 16, cohort',
         own: hot(store, 'cohort', 4),
         // One JVM of sixteen threads is faster than four.
-        peer: curator(16, 'one'),
+        peer: curator(16, 'hot'),
         peerName,
         times: 5,
       },

@@ -1,0 +1,146 @@
+/** The floors of the benchmarks on real servers: each excludes, and each gives the lock again. */
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { startEtcd } from '@holdfast/servers/etcd'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import { startZooKeeper } from '@holdfast/servers/zookeeper'
+import { Redis } from 'ioredis5'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startDelayingProxy } from '../../bench/dist/delaying-proxy.js'
+import { openFloor } from '../../bench/dist/floors/open-floor.js'
+import {
+  FloorBatches,
+  redisRunFloor,
+  redlockFloor,
+  throughIoredis,
+} from '../../bench/dist/floors/redis.js'
+import { throughSocket } from '../../bench/dist/floors/redis-socket.js'
+import type { Locker } from '../../bench/dist/locker.js'
+
+let server: RedisServer
+let client: Redis
+
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis(server.port)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+/** Resolves to the script calls of the server so far. */
+async function scriptCalls(): Promise<number> {
+  const stats = await client.info('commandstats')
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+}
+
+async function expectExclusion(locker: Locker): Promise<void> {
+  const acquire = locker('excluded')
+  const release = await acquire()
+  await expect(acquire()).rejects.toThrow()
+  await release()
+  await (
+    await acquire()
+  )()
+}
+
+test.each([
+  ['ioredis', () => throughIoredis(client)],
+  ['a bare socket', () => throughSocket(server.port)],
+])('over %s a lock is taken once, and tokens grow', async (_, runner) => {
+  const batches = new FloorBatches(runner())
+  const name = `floor of ${_}`
+  const first = await batches.take(name, 'first')
+  await expect(batches.take(name, 'second')).rejects.toThrow('A free lock was busy.')
+  await batches.giveBack(name, 'second')
+  await expect(batches.take(name, 'third')).rejects.toThrow('A free lock was busy.')
+  await batches.giveBack(name, 'first')
+  expect(await batches.take(name, 'fourth')).toBeGreaterThan(first)
+})
+
+test('the requests of one tick travel in one call, at most 32 of them', async () => {
+  const batches = new FloorBatches(throughIoredis(client))
+  await batches.take('loaded', 'id')
+  const before = await scriptCalls()
+  const names = Array.from({ length: 40 }, (_, index) => `tick ${index}`)
+  const tokens = await Promise.all([
+    batches.giveBack('loaded', 'id'),
+    ...names.map((name) => batches.take(name, 'id')),
+  ])
+  expect(Math.min(...tokens)).toBeGreaterThan(1e15)
+  expect((await scriptCalls()) - before).toBe(2)
+})
+
+test('a release that is not awaited travels with the next attempt', async () => {
+  const acquire = redisRunFloor(throughIoredis(client))('run')
+  const release = await acquire()
+  const before = await scriptCalls()
+  await release()
+  await acquire()
+  expect((await scriptCalls()) - before).toBe(1)
+})
+
+test('the floor of Redlock needs a majority', async () => {
+  const others = await Promise.all([startRedis(), startRedis()])
+  const clients = others.map(({ port }) => new Redis(port))
+  await expectExclusion(redlockFloor([client, ...clients].map(throughIoredis)))
+  for (const one of clients) one.disconnect()
+  await Promise.all(others.map((one) => one.stop()))
+})
+
+test('the floor of etcd excludes', async () => {
+  const cluster = await startEtcd()
+  try {
+    await expectExclusion(await openFloor('etcd', cluster.endpoints.join()))
+  } finally {
+    await cluster.stop()
+  }
+})
+
+test('the floor of ZooKeeper excludes', async () => {
+  const ensemble = await startZooKeeper()
+  try {
+    await expectExclusion(await openFloor('zookeeper', ensemble.connect))
+  } finally {
+    await ensemble.stop()
+  }
+})
+
+/** Answers each of its connections with these bytes, one after the other. */
+async function serverOf(answer: string): Promise<Server> {
+  const answering = createServer((socket: Socket) => {
+    socket.setNoDelay(true)
+    socket.once('data', async () => {
+      for (const byte of answer) {
+        await new Promise((resolve) => socket.write(byte, resolve))
+      }
+    })
+    socket.on('error', () => undefined)
+  })
+  answering.listen(0, '127.0.0.1')
+  await once(answering, 'listening')
+  return answering
+}
+
+test('a reply that arrives byte by byte is read whole', async () => {
+  const answering = await serverOf('$3\r\nsha\r\n:42\r\n-ERR refused\r\n')
+  const runner = throughSocket((answering.address() as AddressInfo).port)
+  const replies = [runner.load('source'), runner.run('sha', ['key'], []), runner.run('sha', [], [])]
+  expect(await Promise.all(replies.slice(0, 2))).toEqual(['sha', 42])
+  await expect(replies[2]).rejects.toThrow('ERR refused')
+  answering.close()
+})
+
+test('through the delaying proxy an answer takes the round trip, and keeps its order', async () => {
+  const proxy = await startDelayingProxy(server.port, 20)
+  const far = new Redis(proxy.port)
+  await far.ping()
+  const startMs = performance.now()
+  const answers = await Promise.all(['one', 'two', 'three'].map((text) => far.echo(text)))
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual(20)
+  expect(answers).toEqual(['one', 'two', 'three'])
+  far.disconnect()
+  await proxy.stop()
+})
