@@ -18,8 +18,8 @@ Every recorded row, with what it had to reach; [benchmarks](../benchmarks.md) ha
 readers ask for. Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a
 fresh process, in at least five rounds after a warm-up. The table shows medians, and ratios are
 medians of the ratios within a round. A shared machine is faster in one minute than in the next, so
-compare ratios rather than figures. Behind a ratio stands its 95% interval, of all rounds where there
-are only five. The slower peers take part in two of the rounds, and count in the others with their
+compare ratios rather than figures. Behind a ratio stands the 95% interval of its median. Of fewer
+than six rounds that is their whole range. The slower peers take part in two of the rounds, and count in the others with their
 median there.
 
 The _floor_ of a row is the least that a pair with a fencing token asks of the server, through the
@@ -30,8 +30,8 @@ Where Holdfast and the floor miss a bar, the client library or the server is the
 |---|---|
 | Redis | a script call that sets a key and reads the clock, and one that compares and deletes; those of a tick in one call |
 | Redlock | the same on all servers; each of the two ends at a majority |
-| PostgreSQL, MariaDB | an update of a lease row with a token, and one that gives it back |
-| etcd | a transaction that makes a key under a lease, and one that deletes it; those of a tick in one |
+| PostgreSQL, MariaDB | an update that puts owner and token into a row, and one that ends its lease |
+| etcd | a transaction that makes a key under a lease, and one that removes it; those of a tick in one |
 | ZooKeeper | a request that makes an ephemeral node, and one that removes it |
 
 A row that ends in *garbage* belongs to the row before it. It counts the bytes that one acquire and

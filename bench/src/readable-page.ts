@@ -138,7 +138,6 @@ const FREE = [
   ['64 at a time', 'free locks, 64 in flight'],
   ['512 at a time', 'free locks, 512 in flight'],
   ['4 096 at a time', 'free locks, 4096 in flight'],
-  ['one at a time at 2.4 ms', 'free lock, one at a time, 2.4 ms to the server and back'],
   ['64 at a time at 2.4 ms', 'free locks, 64 in flight, 2.4 ms to the server and back'],
   ['one at a time, release not awaited', 'free lock, one at a time, release not awaited'],
   [
@@ -172,7 +171,7 @@ ${lines.join('\n')}
 
 One at a time Holdfast reaches ${ratio('free lock, one at a time')} of the fastest of them, which
 keep no queue and no token. Calls of one tick travel together: with 64 at a time it reaches
-${ratio('free locks, 64 in flight')}. Ratios are medians within a round, with their 95% interval.
+${ratio('free locks, 64 in flight')}. Ratios are medians of those within a round, with their range over the rounds.
 ${hasFloor ? FLOOR_NOTE : ''}
 On other stores, beside another library:
 

@@ -103,9 +103,9 @@ function nameOf(loops: number): string {
 }
 
 /** In its row no release is awaited. */
-const run = (where: string, ratio: number): Ours => ({
+const run = (ratio: number): Ours => ({
   subject: 'run',
-  name: `free lock, one at a time, release not awaited${where}`,
+  name: 'free lock, one at a time, release not awaited',
   bars: [atLeast(ratio)],
   floor: 'floor-run',
 })
@@ -113,27 +113,16 @@ const run = (where: string, ratio: number): Ours => ({
 /** Without counting garbage, which the way to the server does not change. */
 const FAR_RUN_MS = '1500'
 
-const far = (roundTripMs: number, loops: number, ours: readonly Ours[]): Workload => ({
+/** All peers make as many trips, so that two of them are enough. */
+const far = (roundTripMs: number, loops: number, ours: Ours): Workload => ({
   module: 'redis-free',
   args: [String(loops), FAR_RUN_MS],
-  ours: [
-    {
-      subject: 'cohort',
-      name: `${nameOf(loops)}${away(roundTripMs)}`,
-      bars: [],
-      floor: 'floor',
-    },
-    ...ours,
-  ],
+  ours: [{ ...ours, name: `${ours.name}, ${roundTripMs} ms to the server and back` }],
   peers: peersOf(['verrou', 'redlock-universal'], ['verrou', 'redlock-universal']),
   roundTripMs,
 })
 
-function away(roundTripMs: number): string {
-  return `, ${roundTripMs} ms to the server and back`
-}
-
-/** Without peers beside it. */
+/** Without peers beside it: compared with another checkout, and not recorded. */
 const alone = (
   name: string,
   module: Workload['module'],
@@ -160,7 +149,7 @@ const most = free(4096, 2)
 export const COHORT_AT_64 = 'cohort at 64'
 
 export const WORKLOADS: readonly Workload[] = [
-  { ...one, ours: [...one.ours, run('', 1.2)], beside: ['floor-socket'] },
+  { ...one, ours: [...one.ours, run(1.2)], beside: ['floor-socket'] },
   {
     ...free(64, 1.6, { work: { client: 0.5, server: 1.5 }, mostBytes: 5000 }),
     beside: ['floor-socket'],
@@ -177,9 +166,9 @@ export const WORKLOADS: readonly Workload[] = [
     })),
     beside: [COHORT_AT_64],
   },
-  far(0.5, 1, [run(away(0.5), 1.8)]),
-  far(2.4, 1, [run(away(2.4), 1.8)]),
-  far(2.4, 64, []),
+  far(0.5, 1, run(1.8)),
+  far(2.4, 1, run(1.8)),
+  far(2.4, 64, { subject: 'cohort', name: nameOf(64), bars: [], floor: 'floor' }),
   hot('0', [
     { subject: 'cohort', name: 'cohort', bars: [atLeast(15), waitAtMost(30)] },
     {
@@ -202,6 +191,9 @@ export const WORKLOADS: readonly Workload[] = [
       ],
     },
   ]),
+]
+
+export const COMPARED_ALONE: readonly Workload[] = [
   alone('one hot lock, 4 processes x 1 waiter', 'redis-hot', 'cohort', '0', '1'),
   alone('waiters that give up, 64 at a time', 'redis-give-ups', 'fifo', '64'),
 ]

@@ -1,8 +1,8 @@
 /**
  * Rounds: every subject runs in a process of its own, and the subjects take turns. A warm-up round
- * is not counted. It leaves out the subjects that have run before, since their files are read by
- * then. What is compared is the ratio within a round, since a shared machine is faster in one
- * minute than in the next.
+ * is not counted. It leaves out the modules that have run before, since their files are read by
+ * then. Each subject warms itself up as well. What is compared is the ratio within a round, since a
+ * shared machine is faster in one minute than in the next.
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -22,12 +22,8 @@ export interface BenchSubject {
   readonly rounds?: number
 }
 
-/** The subjects that this process has run. */
-const hasRun = new Set<string>()
-
-function keyOf({ module, name }: BenchSubject): string {
-  return `${module} ${name}`
-}
+/** The modules that this process has run. */
+const haveRun = new Set<string>()
 
 /** The figures of each subject, a list entry a round. */
 export async function runRounds(
@@ -39,7 +35,7 @@ export async function runRounds(
   for (let round = 0; round <= rounds; round += 1) {
     for (const subject of subjects) {
       if (subject.rounds !== undefined && (round === 0 || round > subject.rounds)) continue
-      if (round === 0 && hasRun.has(keyOf(subject))) continue
+      if (round === 0 && haveRun.has(subject.module)) continue
       progress(`${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}: ${subject.name}`)
       const figures = await runSubject(subject)
       if (round > 0) results.get(subject.name)?.push(figures)
@@ -55,7 +51,7 @@ const LONGEST_RUN_MS = 120_000
  * @param checkout a built checkout of this repository from which the subject takes `holdfast`
  */
 export function runSubject(subject: BenchSubject, checkout?: string): Promise<Figures> {
-  hasRun.add(keyOf(subject))
+  haveRun.add(subject.module)
   const path = fileURLToPath(new URL(`./subjects/${subject.module}.js`, import.meta.url))
   const redirect = new URL('./redirect.js', import.meta.url).href
   const options = checkout === undefined ? [] : ['--import', redirect]

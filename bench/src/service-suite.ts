@@ -13,6 +13,8 @@ export interface Workload {
   readonly own: Subject
   readonly peer: Subject | undefined
   readonly peerName: string
+  /** In how many rounds the peer takes part. Left out: in all. */
+  readonly peerRounds?: number
   /** How many times the peer's rate has to be reached. */
   readonly times: number
   /** The least that a pair with a token asks of the server. */
@@ -64,11 +66,13 @@ export async function measureBeside(
 ): Promise<Row[]> {
   const rows: Row[] = []
   for (const workload of workloads) {
-    const { name, own: ours, peer, floor } = workload
+    const { name, own: ours, peer, peerRounds, floor } = workload
     const subjects = [
       { name: 'holdfast', ...ours(address) },
       ...(floor ? [{ name: FLOOR, ...floor(address) }] : []),
-      ...(peer ? [{ name: 'peer', ...peer(address) }] : []),
+      ...(peer
+        ? [{ name: 'peer', ...peer(address), ...(peerRounds ? { rounds: peerRounds } : {}) }]
+        : []),
     ]
     const results = await runRounds(subjects, rounds, (text) =>
       progress(`${suite}, ${name}, ${text}`),

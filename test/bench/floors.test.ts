@@ -1,4 +1,4 @@
-/** The floors of the benchmarks on real servers: each excludes, and each gives the lock again. */
+/** The floors of the benchmarks on real servers: each excludes, and grants after a release. */
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { startEtcd } from '@holdfast/servers/etcd'
@@ -13,6 +13,7 @@ import {
   redisRunFloor,
   redlockFloor,
   throughIoredis,
+  type ScriptRunner,
 } from '../../bench/dist/floors/redis.js'
 import { throughSocket } from '../../bench/dist/floors/redis-socket.js'
 import type { Locker } from '../../bench/dist/locker.js'
@@ -49,25 +50,25 @@ async function expectExclusion(locker: Locker): Promise<void> {
 test.each([
   ['ioredis', () => throughIoredis(client)],
   ['a bare socket', () => throughSocket(server.port)],
-])('over %s a lock is taken once, and tokens grow', async (_, runner) => {
+])('over %s a lock is granted once, and tokens grow', async (_, runner) => {
   const batches = new FloorBatches(runner())
   const name = `floor of ${_}`
-  const first = await batches.take(name, 'first')
-  await expect(batches.take(name, 'second')).rejects.toThrow('A free lock was busy.')
-  await batches.giveBack(name, 'second')
-  await expect(batches.take(name, 'third')).rejects.toThrow('A free lock was busy.')
-  await batches.giveBack(name, 'first')
-  expect(await batches.take(name, 'fourth')).toBeGreaterThan(first)
+  const first = await batches.acquire(name, 'first')
+  await expect(batches.acquire(name, 'second')).rejects.toThrow('A free lock was busy.')
+  await batches.release(name, 'second')
+  await expect(batches.acquire(name, 'third')).rejects.toThrow('A free lock was busy.')
+  await batches.release(name, 'first')
+  expect(await batches.acquire(name, 'fourth')).toBeGreaterThan(first)
 })
 
 test('the requests of one tick travel in one call, at most 32 of them', async () => {
   const batches = new FloorBatches(throughIoredis(client))
-  await batches.take('loaded', 'id')
+  await batches.acquire('loaded', 'id')
   const before = await scriptCalls()
   const names = Array.from({ length: 40 }, (_, index) => `tick ${index}`)
   const tokens = await Promise.all([
-    batches.giveBack('loaded', 'id'),
-    ...names.map((name) => batches.take(name, 'id')),
+    batches.release('loaded', 'id'),
+    ...names.map((name) => batches.acquire(name, 'id')),
   ])
   expect(Math.min(...tokens)).toBeGreaterThan(1e15)
   expect((await scriptCalls()) - before).toBe(2)
@@ -82,7 +83,22 @@ test('a release that is not awaited travels with the next attempt', async () => 
   expect((await scriptCalls()) - before).toBe(1)
 })
 
-test('the floor of Redlock needs a majority', async () => {
+/** Answers each call with this, or never. */
+function runnerOf(reply: number | undefined): ScriptRunner {
+  const answer = reply === undefined ? new Promise(() => undefined) : Promise.resolve(reply)
+  return { load: () => Promise.resolve('sha'), run: () => answer }
+}
+
+test('each step of the floor of Redlock ends at a majority, and not before', async () => {
+  const [willing, silent] = [runnerOf(1), runnerOf(undefined)]
+  const release = await redlockFloor([willing, willing, silent])('lock')()
+  await release()
+  const lonely = redlockFloor([willing, silent, silent])('lock')()
+  const later = new Promise((resolve) => setTimeout(resolve, 20, 'later'))
+  expect(await Promise.race([lonely, later])).toBe('later')
+})
+
+test('the floor of Redlock excludes', async () => {
   const others = await Promise.all([startRedis(), startRedis()])
   const clients = others.map(({ port }) => new Redis(port))
   await expectExclusion(redlockFloor([client, ...clients].map(throughIoredis)))
@@ -112,11 +128,12 @@ test('the floor of ZooKeeper excludes', async () => {
 async function serverOf(answer: string): Promise<Server> {
   const answering = createServer((socket: Socket) => {
     socket.setNoDelay(true)
-    socket.once('data', async () => {
-      for (const byte of answer) {
-        await new Promise((resolve) => socket.write(byte, resolve))
-      }
-    })
+    const writeFrom = (at: number): void => {
+      if (at === answer.length) return
+      // The client reads it before the next one is written.
+      socket.write(answer.charAt(at), () => setImmediate(() => setImmediate(writeFrom, at + 1)))
+    }
+    socket.once('data', () => writeFrom(0))
     socket.on('error', () => undefined)
   })
   answering.listen(0, '127.0.0.1')

@@ -77,7 +77,7 @@ test('a peer of fewer rounds counts in the others with its median', () => {
   expect(bestOf([[1, 5, 1], [3]], 3)).toEqual([3, 5, 3])
 })
 
-test('a subject that has run needs no warm-up', async () => {
+test('a module that has run needs no warm-up', async () => {
   const subject = { name: 'a thousand holds', module: 'check', args: ['mutex', '1000'] }
   const rounds: string[] = []
   await runRounds([subject], 1, (text) => rounds.push(text))
@@ -147,7 +147,7 @@ test('the page reads all rows that the suite of Redis makes', () => {
     '| 4 096 at a time | 2.5 k/s | 1.0 k/s | 1.0 k/s | 2.0 k/s | 1.0 k/s | 3.0 k/s |',
   )
   expect(page).toContain(
-    '| one at a time at 2.4 ms | 2.5 k/s | – | – | 2.0 k/s | 1.0 k/s | 3.0 k/s |',
+    '| 64 at a time at 2.4 ms | 2.5 k/s | – | – | 2.0 k/s | 1.0 k/s | 3.0 k/s |',
   )
   expect(page).toContain('Holdfast reaches 1.25x [1.25, 1.25] of the fastest of them')
   expect(page).toContain(

@@ -1,5 +1,5 @@
 /**
- * The floor on etcd: one transaction to take a lock under a lease, and one to give it back. The
+ * The floor on etcd: a transaction that makes a key under a lease, and one that removes it. The
  * token is the revision. Both go through Holdfast's own connection, which sends the transactions of
  * one tick in one.
  */
@@ -30,12 +30,12 @@ export async function etcdFloor(address: string): Promise<Locker> {
   const { id: lease } = readLease(granted)
   return (name) => {
     const key = `floor/${name}`
-    const taking = txn({ when: [when.absent(key)], then: [op.put(key, '', lease)] })
+    const attempt = txn({ when: [when.absent(key)], then: [op.put(key, '', lease)] })
     return async () => {
-      const { succeeded, revision } = await batches.run(name, taking, repeatable)
+      const { succeeded, revision } = await batches.run(name, attempt, repeatable)
       if (!succeeded) throw new Error('A free lock was busy.')
-      const given = txn({ when: [when.created(key, revision)], then: [op.remove(key)] })
-      return () => batches.run(name, given, repeatable)
+      const removal = txn({ when: [when.created(key, revision)], then: [op.remove(key)] })
+      return () => batches.run(name, removal, repeatable)
     }
   }
 }

@@ -22,26 +22,26 @@ export interface ScriptRunner {
   run(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
 }
 
-const TAKE = scriptOf(`
+const ACQUIRE = scriptOf(`
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', '${TTL_MS}') then return 0 end
 local time = redis.call('TIME')
 return time[1] * 1000000 + time[2]`)
 
-const GIVE_BACK = scriptOf(`
+const RELEASE = scriptOf(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`)
 
-/** First the locks to give back, then those to take. All that are taken get one token. */
+/** Releases first, since they make room. All locks that a call acquires get one token. */
 const BOTH = scriptOf(`
-local call, given_back = redis.call, ARGV[1] + 0
-for index = 1, given_back do
+local call, released = redis.call, ARGV[1] + 0
+for index = 1, released do
   local key = KEYS[index]
   if call('GET', key) == ARGV[index + 1] then call('DEL', key) end
 end
-for index = given_back + 1, #KEYS do
+for index = released + 1, #KEYS do
   if not call('SET', KEYS[index], ARGV[index + 1], 'NX', 'PX', '${TTL_MS}') then return 0 end
 end
-if given_back == #KEYS then return 1 end
+if released == #KEYS then return 1 end
 local time = call('TIME')
 return time[1] * 1000000 + time[2]`)
 
@@ -61,52 +61,52 @@ export class FloorBatches {
   readonly #runner: ScriptRunner
   readonly #loaded: Promise<unknown>
   #isLoaded = false
-  #given: LockRequest[] = []
-  #taken: LockRequest[] = []
+  #releases: LockRequest[] = []
+  #attempts: LockRequest[] = []
 
   constructor(runner: ScriptRunner) {
     this.#runner = runner
-    const loads = [TAKE, GIVE_BACK, BOTH].map(({ source }) => runner.load(source))
+    const loads = [ACQUIRE, RELEASE, BOTH].map(({ source }) => runner.load(source))
     this.#loaded = Promise.all(loads).then(() => (this.#isLoaded = true))
   }
 
   /** Resolves to the token. */
-  async take(name: string, id: string): Promise<number> {
+  async acquire(name: string, id: string): Promise<number> {
     if (!this.#isLoaded) await this.#loaded
-    const token = await this.#add(this.#taken, name, id)
+    const token = await this.#add(this.#attempts, name, id)
     if (token === 0) throw new Error('A free lock was busy.')
     return token
   }
 
-  giveBack(name: string, id: string): Promise<number> {
-    return this.#add(this.#given, name, id)
+  release(name: string, id: string): Promise<number> {
+    return this.#add(this.#releases, name, id)
   }
 
   #add(requests: LockRequest[], name: string, id: string): Promise<number> {
     return new Promise((resolve, reject) => {
       requests.push({ name, id, resolve, reject })
-      const count = this.#given.length + this.#taken.length
+      const count = this.#releases.length + this.#attempts.length
       if (count === 1) process.nextTick(() => this.#send())
       else if (count === LARGEST_BATCH) this.#send()
     })
   }
 
   #send(): void {
-    const [given, taken] = [this.#given, this.#taken]
-    const [first] = given.length === 0 ? taken : given
+    const [releases, attempts] = [this.#releases, this.#attempts]
+    const [first] = releases.length === 0 ? attempts : releases
     // A full batch has left before the end of its tick.
     if (first === undefined) return
-    this.#given = []
-    this.#taken = []
-    if (given.length + taken.length === 1) {
-      const { sha } = given.length === 1 ? GIVE_BACK : TAKE
+    this.#releases = []
+    this.#attempts = []
+    if (releases.length + attempts.length === 1) {
+      const { sha } = releases.length === 1 ? RELEASE : ACQUIRE
       this.#runner
         .run(sha, [first.name], [first.id])
         .then((reply) => first.resolve(reply as number), first.reject)
       return
     }
-    const all = [...given, ...taken]
-    const args = [String(given.length), ...all.map(({ id }) => id)]
+    const all = [...releases, ...attempts]
+    const args = [String(releases.length), ...all.map(({ id }) => id)]
     const keys = all.map(({ name }) => name)
     this.#runner.run(BOTH.sha, keys, args).then(
       (reply) => {
@@ -131,8 +131,8 @@ export function redisFloor(runner: ScriptRunner): Locker {
   const batches = new FloorBatches(runner)
   return (name) => async () => {
     const id = nextId()
-    await batches.take(name, id)
-    return () => batches.giveBack(name, id)
+    await batches.acquire(name, id)
+    return () => batches.release(name, id)
   }
 }
 
@@ -141,16 +141,16 @@ export function redisRunFloor(runner: ScriptRunner): Locker {
   const batches = new FloorBatches(runner)
   return (name) => async () => {
     const id = nextId()
-    await batches.take(name, id)
+    await batches.acquire(name, id)
     return () => {
-      void batches.giveBack(name, id)
+      void batches.release(name, id)
       return Promise.resolve()
     }
   }
 }
 
 /**
- * The floor of Redlock: one round to take and one to give back, each of which ends at a majority.
+ * The floor of Redlock: a round to acquire and one to release, each of which ends at a majority.
  * A token that the client proposes ahead of the clocks counts where a majority's clocks are behind
  * it.
  */
@@ -158,8 +158,8 @@ export function redlockFloor(runners: readonly ScriptRunner[]): Locker {
   const nodes = runners.map((runner) => new FloorBatches(runner))
   return (name) => async () => {
     const id = nextId()
-    await majorityOf(nodes.map((node) => node.take(name, id)))
-    return () => majorityOf(nodes.map((node) => node.giveBack(name, id)))
+    await majorityOf(nodes.map((node) => node.acquire(name, id)))
+    return () => majorityOf(nodes.map((node) => node.release(name, id)))
   }
 }
 

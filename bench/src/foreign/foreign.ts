@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- --foreign`: Holdfast beside clients of other languages, on the same private
- * servers. All take turns, and what is compared is the ratio within a round.
+ * servers. All take turns, and what is compared is the ratio within a round. Peers without a bar
+ * take part in the first rounds alone.
  */
 import { loadStore } from '@holdfast/stores/load'
 import { startDelayingProxy } from '../delaying-proxy.js'
@@ -11,6 +12,7 @@ import type { Progress } from '../suite.js'
 import { build, type LanguageName } from './languages.js'
 import {
   PEERS,
+  roundsOf,
   rowName,
   WORKLOADS,
   workloadsOf,
@@ -70,8 +72,9 @@ async function measureStore(
     const rates: Rates = new Map()
     for (let round = 1; round <= rounds; round += 1) {
       for (const workload of Object.keys(WORKLOADS) as WorkloadName[]) {
-        const { title, roundTripMs, rounds: most = rounds } = WORKLOADS[workload]
-        const subjects = round > most ? [] : subjectsOf(workload, store, peers)
+        const { title, roundTripMs } = WORKLOADS[workload]
+        const taking = peers.filter((peer) => round <= roundsOf(peer, workload, rounds))
+        const subjects = subjectsOf(workload, store, taking)
         await withRoundTrip(at, roundTripMs, async (address) => {
           for (const subject of subjects) {
             progress(`round ${round} of ${rounds}: ${store}, ${title}: ${subject.name}`)

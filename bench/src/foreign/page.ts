@@ -33,7 +33,7 @@ export function foreignSection(results: readonly Results[]): string {
   return `## And beside clients of other languages?
 
 Pairs of Holdfast by those of the client, on the same servers: medians of the ratios within a round,
-and their 95% interval. Above 1 Holdfast is faster. A hot lock has 4 processes with 16 callers each.
+and their range over three rounds, or five where a bar stands. Above 1 Holdfast is faster. A hot lock has 4 processes with 16 callers each.
 Clients that poll do so every 5 ms, which is in their favour. \`bench/peers/\` pins their versions.
 _At 2.4 ms_: a request and its reply travel that long to the server and back. _The floor_ is the least
 that a pair with a fencing token asks of the server, through the client library that Holdfast uses.

@@ -37,12 +37,9 @@ export interface Workload {
   readonly kind: 'free' | 'hot'
   /** How long a request and its reply travel to the server and back, through a proxy. */
   readonly roundTripMs?: number
-  /** The most rounds it takes part in. */
-  readonly rounds?: number
 }
 
-/** No bar stands on the hot locks. */
-const HOT = { processes: 4, loops: 16, kind: 'hot', rounds: 3 } as const
+const HOT = { processes: 4, loops: 16, kind: 'hot' } as const
 const MANY = { processes: 1, loops: 64, kind: 'free' } as const
 
 export const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
@@ -66,6 +63,14 @@ export function workloadsOf({ ordered, far }: Peer): WorkloadName[] {
     'hot',
     ...(ordered ? (['fifo'] as const) : []),
   ]
+}
+
+/** Rounds of a peer in a workload without a bar. With more the run would last twice as long. */
+const FEW_ROUNDS = 3
+
+/** Returns in how many rounds a peer takes part. */
+export function roundsOf({ bars }: Peer, workload: WorkloadName, rounds: number): number {
+  return bars?.[workload] === undefined ? FEW_ROUNDS : rounds
 }
 
 /** Returns how the row of a peer is named. */

@@ -8,7 +8,7 @@ import { makeLocker } from './database-lockers.js'
 const [subject = 'cohort', url = '', loops = '1'] = process.argv.slice(2)
 /** Some thousand pairs, in each of ten subjects and six rounds. */
 const RUN_MS = 1500
-const WARM_UP_MS = 3000
+const WARM_UP_MS = 2000
 
 await runFree(makeLocker(subject, url, Number(loops)), Number(loops), {
   runMs: RUN_MS,

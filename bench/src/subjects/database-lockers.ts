@@ -1,8 +1,8 @@
 /**
  * Holdfast and what stands beside it behind one small interface, each over a pool of the same size.
  * `run` is Holdfast without awaiting the release. `statements` are the store's own, sent by hand.
- * `floor` is a lease row as people write it: one statement to take it with a token, one to give it
- * back. `naive` is that row with every waiter retrying at each release.
+ * `floor` is a lease row as people write it: a statement to acquire with a token, and one to
+ * release. `naive` is that row with every waiter retrying at each release.
  */
 import type { Locker } from '../locker.js'
 import { mysqlLocker } from './mysql-lockers.js'

@@ -9,7 +9,7 @@ import { work } from '../work.js'
 import { makeLocker } from './redis-lockers.js'
 
 /** Shorter than elsewhere: there are many subjects. */
-const RUN_MS = 2000
+const RUN_MS = 1500
 
 const [subject = '', portText = '', workMs = '', loops = '', runText] = hotArguments()
 const port = Number(portText)

@@ -14,6 +14,8 @@ import { throughLeases } from '../holdfast-locker.js'
 import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
+const RUN_MS = 1500
+const WARM_UP_MS = 1000
 const [subject = 'holdfast', ports = '', loops = '1'] = process.argv.slice(2)
 
 const LOCKERS: Readonly<Record<string, (clients: readonly Redis[]) => Locker>> = {
@@ -46,5 +48,7 @@ const LOCKERS: Readonly<Record<string, (clients: readonly Redis[]) => Locker>> =
 const make = LOCKERS[subject]
 if (make === undefined) throw new Error(`There is no subject ${subject}.`)
 await runFree(make(ports.split(',').map((port) => new Redis(Number(port)))), Number(loops), {
+  runMs: RUN_MS,
+  warmUpMs: WARM_UP_MS,
   garbage: subject === 'holdfast',
 })

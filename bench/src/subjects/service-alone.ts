@@ -7,7 +7,7 @@ import { openFloor } from '../floors/open-floor.js'
 import { openLocks } from '../service-locks.js'
 
 const [subject = '', address = '', loops = '1'] = process.argv.slice(2)
-const RUN_MS = 2500
+const RUN_MS = 1500
 const WARM_UP_MS = 1000
 
 interface Subject {

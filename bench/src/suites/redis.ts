@@ -6,7 +6,7 @@ import { startRedis } from '@holdfast/servers/redis'
 import type { Comparable } from '../comparison.js'
 import { startDelayingProxy } from '../delaying-proxy.js'
 import { rowsOf } from '../redis-rows.js'
-import { COHORT_AT_64, WORKLOADS, type Workload } from '../redis-workloads.js'
+import { COHORT_AT_64, COMPARED_ALONE, WORKLOADS, type Workload } from '../redis-workloads.js'
 import type { Row } from '../report.js'
 import { runRounds, runSubject, type BenchSubject } from '../rounds.js'
 import type { BenchSuite, Progress } from '../suite.js'
@@ -14,13 +14,13 @@ import type { BenchSuite, Progress } from '../suite.js'
 const comparable: Comparable = {
   async start() {
     const server = await startRedis()
-    const subjects = WORKLOADS.filter(({ roundTripMs }) => roundTripMs === undefined).flatMap(
-      ({ module, args, ours }) =>
-        ours.map(({ name, subject }) => ({
-          name,
-          module,
-          args: [subject, String(server.port), ...args],
-        })),
+    const near = WORKLOADS.filter(({ roundTripMs }) => roundTripMs === undefined)
+    const subjects = [...near, ...COMPARED_ALONE].flatMap(({ module, args, ours }) =>
+      ours.map(({ name, subject }) => ({
+        name,
+        module,
+        args: [subject, String(server.port), ...args],
+      })),
     )
     return { subjects, stop: () => server.stop() }
   },
