@@ -110,13 +110,13 @@ const run = (ratio: number): Ours => ({
   floor: 'floor-run',
 })
 
-/** Without counting garbage, which the way to the server does not change. */
-const FAR_RUN_MS = '1500'
+/** A run time of its own counts no garbage: the way to the server does not change it. */
+const RUN_MS = '1500'
 
 /** All peers make as many trips, so that two of them are enough. */
 const far = (roundTripMs: number, loops: number, ours: Ours): Workload => ({
   module: 'redis-free',
-  args: [String(loops), FAR_RUN_MS],
+  args: [String(loops), RUN_MS],
   ours: [{ ...ours, name: `${ours.name}, ${roundTripMs} ms to the server and back` }],
   peers: peersOf(['verrou', 'redlock-universal'], ['verrou', 'redlock-universal']),
   roundTripMs,
