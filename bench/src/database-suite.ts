@@ -19,6 +19,7 @@ const SUBJECT = 'cohort'
 const VERROU = 'verrou'
 /** Does not await its releases. */
 const RUN = 'run'
+const FLOOR_OF_RUN = 'floor-run'
 /** What it must reach beside verrou. */
 const LEAST_OF_RUN = 1.5
 /** Rounds of peers without a bar. With more the suite would last a third longer. */
@@ -129,7 +130,7 @@ async function measure(
   progress: Progress,
 ): Promise<Row[]> {
   const { name, module, argument, peers, bars, floor, run } = workload
-  const own = [SUBJECT, ...(run ? [RUN] : []), ...(floor ? [FLOOR] : [])]
+  const own = [SUBJECT, ...(run ? [RUN, FLOOR_OF_RUN] : []), ...(floor ? [FLOOR] : [])]
   const needed = new Set([...own, ...bars.map(({ peer }) => peer)])
   const subjects: BenchSubject[] = [...own, ...peers].map((one) => ({
     name: one,
@@ -177,14 +178,16 @@ function rowOf(workload: string, { peers, bars }: Workload, results: Results): R
 
 function runRow(workload: string, results: Results): Row {
   const [ours, verrou] = [ratesOf(results.get(RUN)), ratesOf(results.get(VERROU))]
+  const floor = ratesOf(results.get(FLOOR_OF_RUN))
   const paired = pair(ours, verrou)
   return {
     workload: `${workload}, release not awaited`,
     measured: medianRate(ours),
     against: `${VERROU} ${medianRate(verrou)} (${inWords(paired)})`,
+    ...besideFloor({ ours, floor, peer: verrou, peerName: VERROU, least: LEAST_OF_RUN }),
     bar: `≥ ${LEAST_OF_RUN}x ${VERROU}`,
     reached: paired.ratio >= LEAST_OF_RUN,
-    rounds: { [RUN]: ours, [VERROU]: verrou },
+    rounds: { [RUN]: ours, [FLOOR_OF_RUN]: floor, [VERROU]: verrou },
   }
 }
 

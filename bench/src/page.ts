@@ -24,7 +24,7 @@ median there.
 
 The _floor_ of a row is the least that a pair with a fencing token asks of the server, through the
 same client library and in the same rounds. It keeps no queue, and does not remember withdrawals.
-Where Holdfast and the floor miss a bar, the client library or the server is the limit.
+Where no release is awaited, the floor releases with the next attempt. Where Holdfast and the floor miss a bar, the client library or the server is the limit.
 
 | store | the floor of a pair |
 |---|---|

@@ -29,6 +29,8 @@ export function mysqlLocker(subject: string, uri: string, connections: number): 
       return holdfast(mysqlStore({ pool }), subject)
     case 'statements':
       return statements(pool)
+    case 'floor-run':
+      return runFloor(pool)
     case 'floor':
     case 'naive':
       return leaseRow(pool)
@@ -57,19 +59,41 @@ function statements(pool: Pool): Locker {
   }
 }
 
+const MAKE = `insert ignore into lease_rows values (?, '', 0, '1970-01-02')`
+
+/** One statement a pair: it ends the lease before, and acquires. */
+function runFloor(pool: Pool): Locker {
+  const next =
+    'update lease_rows set token = last_insert_id(token + 1), owner = ?, ' +
+    'expires = utc_timestamp(6) + interval 30 second where name = ? ' +
+    'and (owner = ? or expires <= utc_timestamp(6))'
+  return (name) => {
+    // The last lease of an earlier process has not ended yet.
+    const lock = `${name} of ${process.pid}`
+    let before = ''
+    return async () => {
+      const owner = randomUUID()
+      if (before === '') await pool.execute(MAKE, [lock])
+      const [{ affectedRows }] = await pool.execute<ResultSetHeader>(next, [owner, lock, before])
+      if (affectedRows !== 1) throw new Error('A free lock was busy.')
+      before = owner
+      return () => Promise.resolve()
+    }
+  }
+}
+
 /** A loop that finds it busy retries soon: no message wakes it. */
 function leaseRow(pool: Pool): Locker {
   const take =
     'update lease_rows set token = last_insert_id(token + 1), owner = ?, ' +
     'expires = utc_timestamp(6) + interval 30 second where name = ? and expires <= utc_timestamp(6)'
-  const make = `insert ignore into lease_rows values (?, '', 0, '1970-01-02')`
   const giveBack = `update lease_rows set expires = '1970-01-02' where name = ? and owner = ?`
   return (name) => async () => {
     const owner = randomUUID()
     for (let tries = 0; ; tries += 1) {
       const [{ affectedRows }] = await pool.execute<ResultSetHeader>(take, [owner, name])
       if (affectedRows === 1) return () => pool.execute(giveBack, [name, owner])
-      if (tries === 0) await pool.execute(make, [name])
+      if (tries === 0) await pool.execute(MAKE, [name])
       else await pause(RETRY_MS)
     }
   }
