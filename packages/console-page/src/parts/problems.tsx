@@ -12,9 +12,10 @@ type Of<Kind extends Trouble['kind']> = Trouble & { readonly kind: Kind }
 export function Problems({ view, ...shown }: Shown & { view: ConsoleView }) {
   const texts = useTexts().problems
   const count = useCount()
-  const { trouble, moreTrouble = 0, store } = view
+  const { trouble, moreTrouble = 0, searchedLocks, store } = view
   const away = of(trouble, 'store-away')[0]
-  const isQuiet = trouble.length === 0 && store.state !== 'away'
+  const isKnown = searchedLocks === undefined
+  const isQuiet = trouble.length === 0 && isKnown && store.state !== 'away'
   return (
     <section class="problems" aria-labelledby="heading-problems">
       <h2 id="heading-problems" class="hidden">
@@ -27,10 +28,23 @@ export function Problems({ view, ...shown }: Shown & { view: ConsoleView }) {
         {of(trouble, 'deadlock').map((deadlock, index) => (
           <Deadlock key={index} deadlock={deadlock} {...shown} />
         ))}
+        {searchedLocks !== undefined && <Unsearched count={searchedLocks} />}
         <Lists view={view} {...shown} />
       </div>
       {moreTrouble > 0 && <p class="note">{texts.further(count(moreTrouble))}</p>}
     </section>
+  )
+}
+
+/** The search for deadlocks has left locks out. */
+function Unsearched({ count: searched }: { count: number }) {
+  const texts = useTexts().problems
+  const count = useCount()
+  return (
+    <article class="card warning">
+      <h3>{texts.unsearched}</h3>
+      <p class="advice">{texts.unsearchedNote(count(searched))}</p>
+    </article>
   )
 }
 

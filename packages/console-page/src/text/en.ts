@@ -1,4 +1,5 @@
 /** What the page says in English. The compiler checks that each language has every text. */
+import { enTrouble } from './en-trouble.js'
 import { several } from './several.js'
 
 export const en = {
@@ -18,71 +19,7 @@ export const en = {
     shows: 'You see only names that begin with',
     loose: 'It ends without a separator, so names of others may begin with it too.',
   },
-  problems: {
-    heading: 'What is wrong',
-    quiet: 'Nothing is wrong',
-    quietNote: (warn: string) =>
-      `No deadlock, no late renewal, no waiter older than ${warn}, no stolen lock that is still held. The store answers.`,
-    empty: 'This store holds no locks',
-    emptyNote:
-      'No process holds a lock or waits for one. If you expect some, compare the namespace, the prefix and the address of the store with those of your program.',
-    incomplete: 'The first walk over all names is still running.',
-    further: (count: string) => `Not listed: ${several(count, 'further problem')}.`,
-  },
-  deadlock: {
-    title: (count: number) =>
-      count === 1
-        ? 'Deadlock: a holder waits for itself'
-        : `Deadlock: ${count} holders wait for each other`,
-    resolved: 'Deadlock, resolved',
-    seen: (age: string) => `seen ${age} ago`,
-    holds: 'holds',
-    for: (held: string) => `for ${held}`,
-    waitsFor: 'waits for',
-    advice:
-      'Stop one of these processes, or steal one of these locks. The others then continue. A process that is killed keeps its lease until the TTL is over.',
-    resolvedAdvice:
-      'One wait failed with DEADLOCK, and the others continued. Take the locks in one order.',
-    picture: (count: number) => `A ring of ${count} holders, each waiting for the next`,
-  },
-  late: {
-    title: (count: number) => (count === 1 ? 'A renewal is late' : `${count} renewals are late`),
-    advice: 'These holders renewed before. Each one hangs, lost the store, or stands still.',
-    left: (left: string) => `ends in ${left}`,
-    ended: 'has ended',
-  },
-  old: {
-    title: (count: number, warn: string) =>
-      count === 1
-        ? `A lock with waiters older than ${warn}`
-        : `${count} locks with waiters older than ${warn}`,
-    wait: (count: string, oldest: string) =>
-      count === '1' ? `1 waits, for ${oldest}` : `${count} wait, up to ${oldest}`,
-    advice: 'Beside each lock stands the holder in the way. Look at that process first.',
-    free: 'no holder: the next wake-up is late',
-  },
-  stolen: {
-    title: (count: number) =>
-      count === 1 ? 'Stolen, but still held' : `${count} stolen locks are still held`,
-    advice:
-      'These holders were asked to let go. Each lock is free when its holder lets go, or when its lease ends.',
-    left: (left: string) => `free in ${left} at the latest`,
-  },
-  noLeader: {
-    title: (count: number) =>
-      count === 1 ? 'An election without a leader' : `${count} elections without a leader`,
-    candidates: (count: string, since: string) => `${several(count, 'candidate')}, for ${since}`,
-  },
-  slow: {
-    title: 'The store is slow',
-    text: (latency: string, since: string) => `A look takes ${latency}. Slow for ${since}.`,
-  },
-  away: {
-    title: 'The store does not answer',
-    text: (since: string) => `No answer for ${since}. Below is the last look.`,
-    findings: 'What doctor finds',
-    recovers: 'The page recovers by itself.',
-  },
+  ...enTrouble,
   totals: {
     heading: 'Now, and since the console began',
     locks: 'Locks',

@@ -1,5 +1,6 @@
 /** What the page says in Chinese. */
 import type { Texts } from './en.js'
+import { zhTrouble } from './zh-trouble.js'
 
 export const zh: Texts = {
   language: '中文',
@@ -18,59 +19,7 @@ export const zh: Texts = {
     shows: '你只能看到以此开头的名称：',
     loose: '前缀末尾没有分隔符，其他人的名称也可能以它开头。',
   },
-  problems: {
-    heading: '问题',
-    quiet: '一切正常',
-    quietNote: (warn) =>
-      `没有死锁，没有续期延迟，没有等待超过 ${warn}的等待者，没有已被强制释放却仍被持有的锁。存储响应正常。`,
-    empty: '这个存储里没有锁',
-    emptyNote: '没有进程持有锁或等待锁。如果本应有锁，请把命名空间、前缀和存储地址与你的程序核对。',
-    incomplete: '对所有名称的首次遍历仍在进行。',
-    further: (count) => `另有 ${count} 个问题未列出。`,
-  },
-  deadlock: {
-    title: (count) => (count === 1 ? '死锁：持有者在等待自己' : `死锁：${count} 个持有者互相等待`),
-    resolved: '死锁，已解除',
-    seen: (age) => `${age}前发现`,
-    holds: '持有',
-    for: (held) => `已 ${held}`,
-    waitsFor: '等待',
-    advice:
-      '停止其中一个进程，或强制释放其中一把锁，其余的就会继续。被杀掉的进程在 TTL 结束前仍占着锁。',
-    resolvedAdvice: '其中一个等待以 DEADLOCK 失败，其余的已继续。请按同一顺序加锁。',
-    picture: (count) => `${count} 个持有者组成的环，每个都在等待下一个`,
-  },
-  late: {
-    title: (count) => (count === 1 ? '一次续期延迟' : `${count} 次续期延迟`),
-    advice: '这些持有者之前续期过。它们可能卡住了、连不上存储，或所在的机器暂停了。',
-    left: (left) => `${left}后到期`,
-    ended: '已到期',
-  },
-  old: {
-    title: (count, warn) => `${count} 把锁的等待者已等待超过 ${warn}`,
-    wait: (count, oldest) => `${count} 个等待，最长 ${oldest}`,
-    advice: '每把锁旁边是挡在前面的持有者。请先检查那个进程。',
-    free: '没有持有者：下一次唤醒迟到了',
-  },
-  stolen: {
-    title: (count) => `${count} 把锁已被强制释放，但仍被持有`,
-    advice: '已要求这些持有者释放。持有者释放或租约到期时，锁就会空闲。',
-    left: (left) => `最迟 ${left}后空闲`,
-  },
-  noLeader: {
-    title: (count) => `${count} 个选举没有领导者`,
-    candidates: (count, since) => `${count} 个候选者，已 ${since}`,
-  },
-  slow: {
-    title: '存储很慢',
-    text: (latency, since) => `一次查看需要 ${latency}。已慢了 ${since}。`,
-  },
-  away: {
-    title: '存储没有响应',
-    text: (since) => `已 ${since}没有响应。下面是最后一次查看的结果。`,
-    findings: 'doctor 的检查结果',
-    recovers: '页面会自行恢复。',
-  },
+  ...zhTrouble,
   totals: {
     heading: '当前值，以及控制台启动以来的变化',
     locks: '锁',

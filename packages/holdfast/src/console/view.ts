@@ -26,6 +26,11 @@ export interface ConsoleView {
   readonly trouble: readonly Trouble[]
   /** How many further ones are left out of `trouble`. */
   readonly moreTrouble?: number
+  /**
+   * Present when more locks wait for each other than one search for deadlocks reads: how many it
+   * has read. Deadlocks with a lock that it has not read are missing in `trouble`.
+   */
+  readonly searchedLocks?: number
   readonly table: Table
   /**
    * Present when the query names a lock, and the store has answered about it. Null: there is no

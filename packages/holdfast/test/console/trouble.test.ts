@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { outcomeOf } from '../support/world.js'
 import { claim } from './support/claims.js'
+import type { ConsoleView } from '../../dist/console/view.js'
 import { makeViewer, type Viewer } from './support/viewer.js'
 
 async function watch(viewer: Viewer, ms: number): Promise<void> {
@@ -72,6 +73,32 @@ test('a cycle with a stopped member counts once two looks have shown it', async 
   expect(table.rows.map(({ marks }) => marks)).toEqual([['deadlock'], ['deadlock'], ['deadlock']])
   const { lock } = await viewer.view({ lock: 'a' })
   expect(lock?.chain.map((member) => member.lock)).toEqual(['a', 'b', 'c'])
+})
+
+test('a search for cycles that ends early is reported to users who see one of its locks', async () => {
+  const viewer = makeViewer()
+  const look = async (prefix = ''): Promise<ConsoleView> => {
+    viewer.access = { user: 'ada', may: ['look'], prefix }
+    await viewer.view()
+    await viewer.clock.advance(4_000)
+    return viewer.view()
+  }
+  // Each of these pairs is a deadlock.
+  const add = (from: number, to: number): void => {
+    for (let index = from; index < to; index += 1) {
+      claim(viewer.store, `one ${index}`, `a:${index}`, [`b:${index}`])
+      claim(viewer.store, `two ${index}`, `b:${index}`, [`a:${index}`])
+    }
+  }
+  claim(viewer.store, 'free', 'c:1')
+  add(0, 500)
+  const whole = await look()
+  expect(whole).toMatchObject({ moreTrouble: 450 })
+  expect(whole).not.toHaveProperty('searchedLocks')
+  add(500, 510)
+  expect(await look()).toMatchObject({ moreTrouble: 450, searchedLocks: 1_000 })
+  expect(await look('a:')).toMatchObject({ searchedLocks: 1_000 })
+  expect(await look('c:')).not.toHaveProperty('searchedLocks')
 })
 
 test('a DeadlockError of this process leaves a resolved cycle, and a line in the histories', async () => {

@@ -36,7 +36,6 @@ export function consoleView(store: ShownStore, frame: ViewFrame, viewer: Viewer)
   const { grant, sight, query } = viewer
   const { looks } = store
   const { isReadOnly, environment, title, stores, refreshMs, waitWarnMs } = frame
-  const { trouble, moreTrouble } = troubleView(store.findings.all, looks, sight)
   const nowMs = looks.moment.monotonicMs
   return {
     nowMs: Math.round(looks.moment.wallMs),
@@ -49,8 +48,7 @@ export function consoleView(store: ShownStore, frame: ViewFrame, viewer: Viewer)
     store: storeView(store, sight),
     totals: store.totals(sight),
     lines: store.linesOf(sight).view(nowMs),
-    trouble,
-    ...(moreTrouble > 0 ? { moreTrouble } : {}),
+    ...troubleView(store.findings, looks, sight),
     table: tableView(store, sight, query),
     ...lockOf(store, viewer),
     elections: electionViews(store, sight),

@@ -2,7 +2,6 @@
 import { findDeadlocks } from '../../lease/deadlock/find-deadlocks.js'
 import { addTo } from '../../collections/lists.js'
 import type { DeadlockStep } from '../../lease/deadlock/deadlock-error.js'
-import type { KnownLock } from '../look/known-lock.js'
 import type { KnownLocks } from '../look/known-locks.js'
 
 export interface SeenCycle {
@@ -15,14 +14,16 @@ export interface SeenCycle {
 /** For how long a cycle that was resolved is shown. */
 const RESOLVED_SHOWN_MS = 10 * 60_000
 const MOST_RESOLVED = 20
-/** The search for cycles is one step: more locks that wait for each other are left out. */
-const MOST_STUCK = 1_000
+/** The search for cycles is one step. Of more locks that wait for each other it reads the first. */
+export const MOST_STUCK = 1_000
 
 export class Cycles {
   /** When each cycle of the last look was seen first, by its id. */
   #seen = new Map<string, number>()
   #standing: readonly SeenCycle[] = []
   #resolved: SeenCycle[] = []
+  /** The locks that may be in a cycle, when the last search has not read all of them. */
+  #unsearched: readonly string[] = []
 
   /**
    * Looks for cycles. Locks of one look are read at different moments. So a cycle counts once all
@@ -31,7 +32,9 @@ export class Cycles {
   look(known: KnownLocks, nowMs: number): void {
     const seen = new Map<string, number>()
     const standing: SeenCycle[] = []
-    for (const { id, steps } of findDeadlocks(involved(known))) {
+    const names = involved(known)
+    const searched = names.slice(0, MOST_STUCK).flatMap((name) => known.get(name)?.info ?? [])
+    for (const { id, steps } of findDeadlocks(searched)) {
       const before = this.#seen.get(id)
       seen.set(id, before ?? nowMs)
       const isReadAgain = steps.every(
@@ -42,12 +45,21 @@ export class Cycles {
     }
     this.#seen = seen
     this.#standing = standing
+    this.#unsearched = names.length > MOST_STUCK ? names : []
   }
 
   /** Notes a cycle that a `DeadlockError` of this process ended. */
   resolve(steps: readonly DeadlockStep[], nowMs: number): void {
     this.#resolved.unshift({ steps, isResolved: true, seenMs: nowMs })
     this.#resolved = this.#resolved.slice(0, MOST_RESOLVED)
+  }
+
+  /**
+   * Whether the last search may have missed a cycle of these locks. A cycle may have searched locks
+   * and others, so that each lock that waits counts.
+   */
+  hasUnsearched(isOne: (lock: string) => boolean): boolean {
+    return this.#unsearched.some(isOne)
   }
 
   all(nowMs: number): readonly SeenCycle[] {
@@ -60,7 +72,7 @@ export class Cycles {
  * Returns the locks whose holders wait for such locks: no other one is in a cycle. Most waits end
  * in a holder that works, so that few locks are left for the search.
  */
-function involved(known: KnownLocks): KnownLock['info'][] {
+function involved(known: KnownLocks): string[] {
   const waits = new Map<string, Set<string>>()
   const waiting = new Map<string, string[]>()
   for (const { lock, info } of known.hot()) {
@@ -81,6 +93,5 @@ function involved(known: KnownLocks): KnownLock['info'][] {
       ended.push(lock)
     }
   }
-  const stuck = Array.from(waits.keys()).slice(0, MOST_STUCK)
-  return stuck.flatMap((lock) => known.get(lock)?.info ?? [])
+  return [...waits.keys()]
 }

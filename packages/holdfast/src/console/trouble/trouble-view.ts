@@ -3,28 +3,24 @@ import { FOREIGN_MEMBER, ownerView, type Sight } from '../access/sight.js'
 import { inTheWay } from '../lock/chain.js'
 import { ageOf, holderView } from '../lock/holder-view.js'
 import type { StoreLooks } from '../look/store-looks.js'
-import type { CycleMember, Trouble } from '../view.js'
-import type { SeenCycle } from './cycles.js'
-import type { Finding } from './findings.js'
+import type { ConsoleView, CycleMember, Trouble } from '../view.js'
+import { MOST_STUCK, type SeenCycle } from './cycles.js'
+import type { Finding, Findings } from './findings.js'
 
 /** How many pieces of trouble one view has. */
 const MOST = 50
 
-export interface VisibleTrouble {
-  readonly trouble: readonly Trouble[]
-  readonly moreTrouble: number
-}
+export type VisibleTrouble = Pick<ConsoleView, 'trouble' | 'moreTrouble' | 'searchedLocks'>
 
-export function troubleView(
-  findings: readonly Finding[],
-  looks: StoreLooks,
-  sight: Sight,
-): VisibleTrouble {
-  const visible = findings.filter((finding) => isVisible(finding, sight))
+export function troubleView(findings: Findings, looks: StoreLooks, sight: Sight): VisibleTrouble {
+  const visible = findings.all.filter((finding) => isVisible(finding, sight))
   const shown = visible.slice(0, MOST).map((finding) => viewOf(finding, looks, sight))
+  const more = visible.length - shown.length
+  const isCut = findings.cycles.hasUnsearched((lock) => sight.sees(lock))
   return {
     trouble: [...shown, ...storeTrouble(looks)],
-    moreTrouble: visible.length - shown.length,
+    ...(more > 0 ? { moreTrouble: more } : {}),
+    ...(isCut ? { searchedLocks: MOST_STUCK } : {}),
   }
 }
 

@@ -79,6 +79,16 @@ describe('what is wrong', () => {
     expect(await page.locator('.card').count()).toBe(0)
   })
 
+  test('a search for deadlocks that left locks out is said, and is not quiet', async () => {
+    fake.view = { ...views.quietView(), searchedLocks: 1_000 }
+    const page = await open()
+    await page.getByText('There may be more deadlocks').waitFor()
+    await page.getByText(/has read the waits of 1,000 locks/).waitFor()
+    expect(await page.getByText('Nothing is wrong').count()).toBe(0)
+    await page.getByRole('button', { name: '中文' }).click()
+    await page.getByText('可能还有别的死锁').waitFor()
+  })
+
   full('a store without locks is not taken for one that is fine', async () => {
     fake.view = views.emptyView()
     const page = await open()
