@@ -3,7 +3,7 @@ import type { CycleMember, Trouble } from '../../../holdfast/src/console/view.js
 import { useAge, useDuration } from '../format/duration.js'
 import { useTexts } from '../text/language.js'
 import { Ring } from './ring.js'
-import { LockLink, Process, type Shown } from './small.js'
+import { LockLink, Process, Signs, type Shown } from './small.js'
 
 interface DeadlockProps extends Shown {
   readonly deadlock: Extract<Trouble, { kind: 'deadlock' }>
@@ -48,7 +48,7 @@ function Member({ member, next, ...shown }: Shown & { member: CycleMember; next:
         {member.lock !== '' && <span class="dim">{texts.for(duration(member.heldMs))}</span>}
       </span>
       <span class="says">
-        {texts.waitsFor} <LockLink lock={next.lock} {...shown} />
+        {texts.waitsFor} <LockLink lock={next.lock} {...shown} /> <Signs of={member} />
       </span>
     </li>
   )

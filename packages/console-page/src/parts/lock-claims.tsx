@@ -3,9 +3,10 @@ import type {
   HolderView,
   LockView,
   OwnerView,
+  SilentWaiterView,
   WaiterView,
 } from '../../../holdfast/src/console/view.js'
-import { useDuration } from '../format/duration.js'
+import { useAge, useDuration } from '../format/duration.js'
 import { Foreign } from '../format/name.js'
 import { useCount, useTexts } from '../text/language.js'
 import { Chip, LockLink, Process, Section, Ttl, type Shown } from './small.js'
@@ -87,11 +88,12 @@ function Holder({ lock, holder, steal }: HolderProps) {
 export function Queue({ lock, steal, ...shown }: ClaimsProps) {
   const texts = useTexts()
   const count = useCount()
-  const { waiters, waiterCount, localWaiters = 0 } = lock
+  const { waiters, waiterCount, localWaiters = 0, silentWaiters = [] } = lock
+  const { noQueue, emptyQueue } = texts.lock
   const unlisted = waiterCount - waiters.length - localWaiters
   return (
     <Section name="queue" heading={texts.lock.queue} note={waiterCount > 0 && count(waiterCount)}>
-      {waiterCount === 0 && <p class="empty">{texts.lock.noQueue}</p>}
+      {waiterCount === 0 && <p class="empty">{silentWaiters.length > 0 ? emptyQueue : noQueue}</p>}
       <ol class="claims">
         {waiters.map((waiter) => (
           <Waiter key={waiter.claimId} lock={lock.lock} waiter={waiter} steal={steal} {...shown} />
@@ -99,6 +101,7 @@ export function Queue({ lock, steal, ...shown }: ClaimsProps) {
       </ol>
       {unlisted > 0 && <p class="note">{texts.more(count(unlisted))}</p>}
       {localWaiters > 0 && <p class="note">{texts.lock.localWaiters(count(localWaiters))}</p>}
+      {silentWaiters.length > 0 && <Silent waiters={silentWaiters} {...shown} />}
     </Section>
   )
 }
@@ -128,13 +131,48 @@ function Waiter({ lock, waiter, steal, ...shown }: WaiterProps) {
       </div>
       {holds.length > 0 && (
         <p class="claim-notes">
-          <span>{texts.meanwhileHolds}</span>
-          {holds.map((held) => (
-            <LockLink key={held} lock={held} {...shown} />
-          ))}
+          <Held locks={holds} {...shown} />
         </p>
       )}
     </li>
+  )
+}
+
+/** Processes that wait as well, and are not in the queue. */
+function Silent({ waiters, ...shown }: Shown & { waiters: readonly SilentWaiterView[] }) {
+  const texts = useTexts()
+  const age = useAge()
+  return (
+    <>
+      <ul class="claims silent">
+        {waiters.map(({ owner, holds, renewedMs }, index) => (
+          <li key={index} class="warning">
+            <div class="claim-head">
+              <Process owner={owner} />
+              <Chip tone="danger">{texts.silent.chip}</Chip>
+            </div>
+            <p class="claim-notes">
+              <Held locks={holds} {...shown} />
+              {renewedMs !== undefined && <span>{texts.silent.renewed(age(renewedMs))}</span>}
+            </p>
+          </li>
+        ))}
+      </ul>
+      <p class="note">{texts.silent.note}</p>
+    </>
+  )
+}
+
+function Held({ locks, ...shown }: Shown & { locks: readonly string[] }) {
+  const texts = useTexts().lock
+  if (locks.length === 0) return null
+  return (
+    <>
+      <span>{texts.meanwhileHolds}</span>
+      {locks.map((held) => (
+        <LockLink key={held} lock={held} {...shown} />
+      ))}
+    </>
   )
 }
 

@@ -1,10 +1,15 @@
 /** Below the claims of one lock: the chain of holders in the way, commands, and what happened. */
-import { Fragment } from 'preact'
-import type { HistoryEntry, LockView, Trouble } from '../../../holdfast/src/console/view.js'
+import { Fragment, type ComponentChildren } from 'preact'
+import type {
+  CycleMember,
+  HistoryEntry,
+  LockView,
+  Trouble,
+} from '../../../holdfast/src/console/view.js'
 import { useAge, useDuration } from '../format/duration.js'
 import { Foreign } from '../format/name.js'
 import { useTexts } from '../text/language.js'
-import { CopyButton, LockLink, Process, Section, type Shown } from './small.js'
+import { CopyButton, LockLink, Process, Section, Signs, type Shown } from './small.js'
 import { Time } from './time.js'
 
 interface ChainProps extends Shown {
@@ -13,31 +18,48 @@ interface ChainProps extends Shown {
 }
 
 export function Chain({ chain, trouble, ...shown }: ChainProps) {
-  const texts = useTexts()
-  const duration = useDuration()
+  const texts = useTexts().lock
   const last = chain.at(-1)?.lock
   const isCycle = trouble.some(
     (one) =>
       one.kind === 'deadlock' && !one.isResolved && one.cycle.some(({ lock }) => lock === last),
   )
+  const still = chain.find(({ isSilent, isLate }) => isSilent === true || isLate === true)
+  const first = still ?? (isCycle ? undefined : chain.at(-1))
   return (
-    <Section name="chain" heading={texts.lock.chain}>
-      <p class="note">{texts.lock.chainNote}</p>
+    <Section name="chain" heading={texts.chain}>
+      <p class="note">{texts.chainNote}</p>
       <ol class="chain">
-        {chain.map(({ owner, lock, heldMs }, index) => (
-          <li key={index}>
-            <Process owner={owner} />
-            <span class="says">
-              {texts.deadlock.holds} <LockLink lock={lock} {...shown} />{' '}
-              {lock !== '' && <span class="dim">{texts.deadlock.for(duration(heldMs))}</span>}
-            </span>
-            {index === chain.length - 1 && (
-              <strong class="says">{isCycle ? texts.lock.cycle : texts.lock.last}</strong>
-            )}
-          </li>
+        {chain.map((member, index) => (
+          <Link key={index} member={member} {...shown}>
+            {member === first && <strong class="says">{texts.last}</strong>}
+            {isCycle && index === chain.length - 1 && <strong class="says">{texts.cycle}</strong>}
+          </Link>
         ))}
       </ol>
     </Section>
+  )
+}
+
+interface LinkProps extends Shown {
+  readonly member: CycleMember
+  readonly children: ComponentChildren
+}
+
+function Link({ member, children, ...shown }: LinkProps) {
+  const texts = useTexts().deadlock
+  const duration = useDuration()
+  const { owner, lock, heldMs } = member
+  return (
+    <li>
+      <Process owner={owner} />
+      <span class="says">
+        {texts.holds} <LockLink lock={lock} {...shown} />{' '}
+        {lock !== '' && <span class="dim">{texts.for(duration(heldMs))}</span>}{' '}
+        <Signs of={member} />
+      </span>
+      {children}
+    </li>
   )
 }
 

@@ -14,9 +14,8 @@ interface RowProps extends Shown {
 }
 
 export function RowOfLock({ row, index, refreshMs, query, navigate }: RowProps) {
-  const { lock, holders, waiterCount, oldestWaitMs, marks } = row
+  const { lock, holders, marks } = row
   const duration = useDuration()
-  const count = useCount()
   const texts = useTexts()
   const [holder] = holders
   const age = useAge()
@@ -50,15 +49,32 @@ export function RowOfLock({ row, index, refreshMs, query, navigate }: RowProps) 
       <td role="cell" class="ttl">
         {holder !== undefined && <Ttl holder={holder} />}
       </td>
+      <WaitsOf row={row} />
+    </tr>
+  )
+}
+
+function WaitsOf({ row: { waiterCount, silentCount = 0, oldestWaitMs } }: { row: Row }) {
+  const texts = useTexts()
+  const duration = useDuration()
+  const count = useCount()
+  return (
+    <>
       <td role="cell" class="waiters number">
         {waiterCount > 0 && (
           <span title={texts.table.waiting(count(waiterCount))}>{count(waiterCount)}</span>
+        )}
+        {waiterCount > 0 && silentCount > 0 && ' + '}
+        {silentCount > 0 && (
+          <span class="silent" title={texts.silent.rowTitle(count(silentCount))}>
+            {texts.silent.row(count(silentCount))}
+          </span>
         )}
       </td>
       <td role="cell" class="wait number">
         {waiterCount > 0 && oldestWaitMs !== undefined && duration(oldestWaitMs)}
       </td>
-    </tr>
+    </>
   )
 }
 

@@ -1,7 +1,7 @@
 /** Small pieces that several parts of the page have. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { HolderView, OwnerView } from '../../../holdfast/src/console/view.js'
+import type { CycleMember, HolderView, OwnerView } from '../../../holdfast/src/console/view.js'
 import { useDuration } from '../format/duration.js'
 import { escapeText, Foreign, LockName, shorten } from '../format/name.js'
 import { addressOf, type Navigate } from '../look/hooks.js'
@@ -32,6 +32,17 @@ export function Process({ owner }: { owner: OwnerView }) {
       </span>{' '}
       {localWaiters > 0 && <span class="where">{texts.local(count(localWaiters))}</span>}
     </span>
+  )
+}
+
+/** What shows that a process may stand still. */
+export function Signs({ of: { isSilent, isLate } }: { of: CycleMember }) {
+  const texts = useTexts()
+  return (
+    <>
+      {isSilent === true && <Chip tone="danger">{texts.silent.chip}</Chip>}{' '}
+      {isLate === true && <Chip tone="danger">{texts.lock.late}</Chip>}
+    </>
   )
 }
 

@@ -32,6 +32,16 @@ export const enTrouble = {
       'One wait failed with DEADLOCK, and the others continued. Take the locks in one order.',
     picture: (count: number) => `A ring of ${count} holders, each waiting for the next`,
   },
+  silent: {
+    chip: 'silent',
+    row: (count: string) => `${count} silent`,
+    rowTitle: (count: string) =>
+      count === '1'
+        ? '1 process waits, but has left the queue'
+        : `${count} processes wait, but have left the queue`,
+    note: 'The leases of a silent process show that it waits here, but its claim has left the queue. It stands still, hangs, or has lost the store.',
+    renewed: (age: string) => `lease granted or renewed ${age} ago`,
+  },
   late: {
     title: (count: number) => (count === 1 ? 'A renewal is late' : `${count} renewals are late`),
     advice: 'These holders renewed before. Each one hangs, lost the store, or stands still.',

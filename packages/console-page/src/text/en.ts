@@ -89,6 +89,7 @@ export const en = {
     holders: 'Holders',
     queue: 'Queue',
     noQueue: 'No process waits.',
+    emptyQueue: 'The queue is empty.',
     held: (held: string) => `held for ${held}`,
     waited: (waited: string) => `waits for ${waited}`,
     token: (token: string) => `token ${token}`,

@@ -27,6 +27,13 @@ export const zhTrouble: TroubleTexts = {
     resolvedAdvice: '其中一个等待以 DEADLOCK 失败，其余的已继续。请按同一顺序加锁。',
     picture: (count) => `${count} 个持有者组成的环，每个都在等待下一个`,
   },
+  silent: {
+    chip: '失联',
+    row: (count) => `${count} 个失联`,
+    rowTitle: (count) => `${count} 个进程在等待，但已不在队列中`,
+    note: '失联的进程：它的租约显示它在等待这把锁，但它已不在队列中。它可能被暂停了、卡住了，或连不上存储。',
+    renewed: (age) => `租约在 ${age}前获得或续期`,
+  },
   late: {
     title: (count) => (count === 1 ? '一次续期延迟' : `${count} 次续期延迟`),
     advice: '这些持有者之前续期过。它们可能卡住了、连不上存储，或所在的机器暂停了。',

@@ -84,6 +84,7 @@ export const zh: Texts = {
     holders: '持有者',
     queue: '队列',
     noQueue: '没有进程在等待。',
+    emptyQueue: '队列是空的。',
     held: (held) => `已持有 ${held}`,
     waited: (waited) => `已等待 ${waited}`,
     token: (token) => `token ${token}`,

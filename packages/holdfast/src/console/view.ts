@@ -135,6 +135,10 @@ export interface CycleMember {
   readonly owner: OwnerView
   readonly heldMs: number
   readonly claimId?: string
+  /** Its claim has left the queue of the next member's lock, so that this lock shows no wait. */
+  readonly isSilent?: boolean
+  /** Its renewal is late. */
+  readonly isLate?: boolean
 }
 
 export interface Table {
@@ -153,6 +157,8 @@ export interface Row {
   readonly holders: readonly HolderView[]
   readonly holderCount: number
   readonly waiterCount: number
+  /** How many further processes wait, as `LockView.silentWaiters` has them. Absent without one. */
+  readonly silentCount?: number
   readonly oldestWaitMs?: number
   /** Kinds of trouble of this lock. */
   readonly marks: readonly Trouble['kind'][]
@@ -186,6 +192,18 @@ export interface WaiterView {
   readonly holds?: readonly string[]
 }
 
+/**
+ * A process whose leases show that its work waits for a lock, while its claim has left the queue. A
+ * process that stands still, hangs or has lost the store keeps such leases until they end.
+ */
+export interface SilentWaiterView {
+  readonly owner: OwnerView
+  /** The visible locks that its work holds meanwhile. */
+  readonly holds: readonly string[]
+  /** How long ago the latest of these leases was granted or renewed, where the store knows. */
+  readonly renewedMs?: number
+}
+
 /** One lock in full. */
 export interface LockView {
   readonly lock: string
@@ -196,6 +214,8 @@ export interface LockView {
   readonly waiters: readonly WaiterView[]
   /** Waiters beyond the first 200 are counted, not listed. */
   readonly waiterCount: number
+  /** Processes that wait and are not in the queue, where there are any. */
+  readonly silentWaiters?: readonly SilentWaiterView[]
   /** All callers that wait in the waiters' processes, behind their claims. */
   readonly localWaiters?: number
   readonly lastToken?: string

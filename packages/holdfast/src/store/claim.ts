@@ -50,6 +50,8 @@ export interface WaitNote {
   readonly weight: number
   /** The claim that stands for a shared wait in the queue. An exclusive wait needs none. */
   readonly claimId?: string | undefined
+  /** The client that waits, where it is another one than that of the lease. */
+  readonly clientId?: string
   /** When it began, by the wall clock of its client. The latest wait of a cycle fails. */
   readonly sinceMs: number
   /** Names the cycle in which its client has seen this wait. */

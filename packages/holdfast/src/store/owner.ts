@@ -60,12 +60,12 @@ function isGroup(value: unknown): value is ProcessGroup {
 
 function isWaitNote(value: unknown): value is WaitNote {
   if (typeof value !== 'object' || value === null) return false
-  const { id, lock, weight, claimId, sinceMs, cycle } = value as Partial<
+  const { id, lock, weight, claimId, clientId, sinceMs, cycle } = value as Partial<
     Record<keyof WaitNote, unknown>
   >
   return (
     [id, lock].every((text) => typeof text === 'string') &&
     [weight, sinceMs].every((number) => typeof number === 'number') &&
-    [claimId, cycle].every((text) => text === undefined || typeof text === 'string')
+    [claimId, clientId, cycle].every((text) => text === undefined || typeof text === 'string')
   )
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { outcomeOf } from '../support/world.js'
 import { claim } from './support/claims.js'
-import type { ConsoleView } from '../../dist/console/view.js'
+import type { ConsoleView, CycleMember } from '../../dist/console/view.js'
 import { makeViewer, type Viewer } from './support/viewer.js'
 
 async function watch(viewer: Viewer, ms: number): Promise<void> {
@@ -73,6 +73,68 @@ test('a cycle with a stopped member counts once two looks have shown it', async 
   expect(table.rows.map(({ marks }) => marks)).toEqual([['deadlock'], ['deadlock'], ['deadlock']])
   const { lock } = await viewer.view({ lock: 'a' })
   expect(lock?.chain.map((member) => member.lock)).toEqual(['a', 'b', 'c'])
+})
+
+function signsOf(cycle: readonly CycleMember[] = []): unknown[] {
+  return cycle.map(({ owner, isSilent }) => [owner.label, isSilent]).sort()
+}
+
+test('a wait whose claim has left the queue is shown at its lock, in the cycle and in the chain', async () => {
+  const viewer = makeViewer()
+  // The process of `one` stands still: its lease still shows that it waits for b.
+  claim(viewer.store, 'one', 'a', ['b'])
+  claim(viewer.store, 'two', 'b', ['a'])
+  claim(viewer.store, 'two', 'a')
+  claim(viewer.store, 'three', 'b')
+  const first = await viewer.view({ lock: 'b' })
+  // The locks of a look are read at different moments, so one look proves nothing.
+  expect(first.lock).not.toHaveProperty('silentWaiters')
+  await viewer.clock.advance(4_000)
+  const { trouble, table, lock } = await viewer.view({ lock: 'b' })
+  const counts = table.rows.map((row) => [row.lock, row.waiterCount, row.silentCount])
+  expect(counts.sort()).toEqual([
+    ['a', 1, undefined],
+    ['b', 1, 1],
+  ])
+  expect(lock).toMatchObject({ waiterCount: 1, waiters: [{ owner: { label: 'three' } }] })
+  expect(lock?.silentWaiters).toEqual([
+    { owner: expect.objectContaining({ label: 'one' }), holds: ['a'], renewedMs: 4_000 },
+  ])
+  const expected = [
+    ['one', true],
+    ['two', undefined],
+  ]
+  expect(signsOf(trouble[0]?.kind === 'deadlock' ? trouble[0].cycle : [])).toEqual(expected)
+  expect(signsOf(lock?.chain)).toEqual(expected)
+  claim(viewer.store, 'one', 'b')
+  await viewer.clock.advance(4_000)
+  const after = await viewer.view({ lock: 'b' })
+  expect(after.lock).not.toHaveProperty('silentWaiters')
+  expect(after.lock).toMatchObject({ waiterCount: 2 })
+})
+
+test('a wait that a run notes on the lease of another client is not silent', async () => {
+  const viewer = makeViewer()
+  const note = { id: 'w', lock: 'b', weight: 1, sinceMs: 1, clientId: 'client-inner' }
+  claim(viewer.store, 'outer', 'a', [], { waitsFor: [note] })
+  claim(viewer.store, 'other', 'b')
+  claim(viewer.store, 'inner', 'b')
+  await viewer.view({ lock: 'b' })
+  await viewer.clock.advance(4_000)
+  expect((await viewer.view({ lock: 'b' })).lock).not.toHaveProperty('silentWaiters')
+})
+
+test('a silent wait of a process that holds only locks of others is masked', async () => {
+  const viewer = makeViewer()
+  claim(viewer.store, 'foreign', 'other:1', ['mine:1'])
+  claim(viewer.store, 'own', 'mine:1')
+  viewer.access = { user: 'ada', may: ['look'], prefix: 'mine:' }
+  await viewer.view({ lock: 'mine:1' })
+  await viewer.clock.advance(4_000)
+  const view = await viewer.view({ lock: 'mine:1' })
+  expect(view.lock?.silentWaiters).toMatchObject([{ owner: { isForeign: true }, holds: [] }])
+  expect(view.table.rows).toMatchObject([{ lock: 'mine:1', silentCount: 1 }])
+  expect(JSON.stringify(view)).not.toMatch(/foreign"|other:1/)
 })
 
 test('a search for cycles that ends early is reported to users who see one of its locks', async () => {

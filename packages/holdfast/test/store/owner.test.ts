@@ -6,6 +6,7 @@ import { pack, unpack } from '../../dist/stores/embedded/database/codec.js'
 import { readLock, readRenewal } from '../../dist/stores/redis/wire/answers.js'
 import { lockInfo, renewResult } from '../../dist/stores/sql/wire.js'
 
+const WAIT = { id: 'w', lock: 'l', weight: 1, sinceMs: 1, clientId: 'c' }
 const OWNER = {
   clientId: 'c',
   host: 'h',
@@ -14,6 +15,7 @@ const OWNER = {
   group: { pgid: 1, startTime: '2' },
   election: true,
   localWaiters: 3,
+  waitsFor: [WAIT],
 }
 const WRONG = [
   '{not json',
@@ -27,6 +29,7 @@ const WRONG = [
   JSON.stringify({ ...OWNER, group: { pgid: 1 } }),
   JSON.stringify({ ...OWNER, election: 'yes' }),
   JSON.stringify({ ...OWNER, localWaiters: '3' }),
+  JSON.stringify({ ...OWNER, waitsFor: [{ ...WAIT, clientId: 1 }] }),
 ]
 
 test('an owner is read as it was written', () => {

@@ -91,7 +91,8 @@ class LeaseAbove implements Enterable {
       return undefined
     }
     const { remainingMs: ttlMs, owner } = this.#shown
-    const waitsFor = waits.length === 0 ? undefined : waits
+    const { clientId } = this.#locks
+    const waitsFor = waits.length === 0 ? undefined : waits.map((wait) => ({ ...wait, clientId }))
     const noted: Owner = { ...owner, waitsFor }
     return { lock: this.name, id: this.claimId, ttlMs, owner: noted, keepsEnd: true }
   }

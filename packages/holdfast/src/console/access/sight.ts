@@ -10,7 +10,7 @@ const LONGEST_TEXT = 512
 /** Each secret that `redact` finds stands beside one of these. Most texts have none of them. */
 const MAY_HAVE_SECRETS = /[@?&]/
 
-const FOREIGN_OWNER: OwnerView = { host: '', pid: 0, isForeign: true }
+export const FOREIGN_OWNER: OwnerView = { host: '', pid: 0, isForeign: true }
 
 /** A lock outside of the user's prefix, in a cycle or a chain. */
 export const FOREIGN_MEMBER: CycleMember = { lock: '', owner: FOREIGN_OWNER, heldMs: 0 }

@@ -62,12 +62,16 @@ export function consoleView(store: ShownStore, frame: ViewFrame, viewer: Viewer)
 /** Wants the rows that are shown to be in each look. */
 function tableView(store: ShownStore, sight: Sight, query: ViewQuery): Table {
   const { search, sort, offset, limit } = query
-  const { looks, marks } = store
+  const { looks, marks, findings } = store
   const fitting = store.table(sight, search, sort)
   const shown = fitting.slice(offset, offset + limit)
   looks.want(shown.map(({ lock }) => lock))
   const nowMs = looks.moment.monotonicMs
-  const rows = shown.map((known) => rowOf(known, marks.get(known.lock) ?? [], nowMs))
+  const rows = shown.map((known) => {
+    const { lock } = known
+    const notes = { marks: marks.get(lock) ?? [], silentCount: findings.silent.count(lock) }
+    return rowOf(known, notes, nowMs)
+  })
   return { sort, search, offset, total: fitting.length, rows }
 }
 
@@ -77,12 +81,13 @@ function lockOf(
 ): { readonly lock?: LockView | null } {
   const { lock } = query
   if (lock === undefined) return {}
-  const { looks, histories, source } = store
+  const { looks, histories, source, findings } = store
   if (!sight.sees(lock)) return { lock: null }
   const history = histories.of(lock)
   const historySinceMs = histories.sinceMs(looks.moment.monotonicMs)
   const past = { history, historySinceMs, kind: histories.kindOf(lock) }
-  const view = lockView(lock, looks, past, { sight, storeOption: source.storeOption })
+  const { storeOption } = source
+  const view = lockView(lock, looks, past, { sight, storeOption, silent: findings.silent })
   // Until the store has answered, whether there is such a lock is unknown.
   return view === null && !isLockKnown ? {} : { lock: view }
 }

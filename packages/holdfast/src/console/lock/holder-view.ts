@@ -1,8 +1,9 @@
 /** Holders and waiters as the page shows them. */
 import { CAPACITY_ALL, type HolderInfo, type WaiterInfo } from '../../store/contract.js'
-import { ownerView, shownText } from '../access/sight.js'
-import { isLate, type KnownLock } from '../look/known-lock.js'
-import type { HolderView, Row, WaiterView } from '../view.js'
+import { FOREIGN_OWNER, ownerView, shownText, type Sight } from '../access/sight.js'
+import { isLate, type HeldBy, type KnownLock } from '../look/known-lock.js'
+import type { SilentWait } from '../trouble/silent-waits.js'
+import type { HolderView, Row, SilentWaiterView, WaiterView } from '../view.js'
 
 const KINDS = { mutex: 'mutex', readWriteLock: 'read-write', semaphore: 'semaphore' } as const
 
@@ -45,6 +46,28 @@ export function waiterView(
     waitedMs: Math.round(waiter.waitedMs) + ageOf(known, nowMs),
     ...(holds.length > 0 ? { holds } : {}),
   }
+}
+
+export function silentWaiterView(
+  leases: SilentWait,
+  sight: Sight,
+  nowMs: number,
+): SilentWaiterView {
+  const visible = leases.filter(({ known }) => sight.sees(known.lock))
+  const [first] = visible
+  // As in a cycle: what holds locks of others only is masked.
+  if (!first) return { owner: FOREIGN_OWNER, holds: [] }
+  const renewedMs = Math.min(...visible.map((lease) => renewedAgoMs(lease, nowMs)))
+  return {
+    owner: ownerView(first.holder.owner),
+    holds: visible.map(({ known }) => known.lock),
+    ...(Number.isFinite(renewedMs) ? { renewedMs } : {}),
+  }
+}
+
+function renewedAgoMs({ known, holder: { ttlMs, remainingMs } }: HeldBy, nowMs: number): number {
+  if (ttlMs === undefined) return Infinity
+  return Math.max(0, Math.round(ttlMs - remainingMs)) + ageOf(known, nowMs)
 }
 
 function modeOf(

@@ -2,10 +2,11 @@
 import type { Sight } from '../access/sight.js'
 import type { KnownLock } from '../look/known-lock.js'
 import type { StoreLooks } from '../look/store-looks.js'
+import type { SilentWaits } from '../trouble/silent-waits.js'
 import type { LockView } from '../view.js'
 import { chainFrom, heldMeanwhile, inTheWay } from './chain.js'
 import { commandsFor } from './commands.js'
-import { ageOf, holderView, kindOf, waiterView } from './holder-view.js'
+import { ageOf, holderView, kindOf, silentWaiterView, waiterView } from './holder-view.js'
 
 const MOST_WAITERS = 200
 const MOST_HOLDERS = 200
@@ -19,6 +20,7 @@ export interface LockPast extends Pick<LockView, 'history' | 'historySinceMs'> {
 export interface LockViewer {
   readonly sight: Sight
   readonly storeOption: string | undefined
+  readonly silent: SilentWaits
 }
 
 /** Returns a lock that the user may see; null when it is free, and nothing is known of its past. */
@@ -42,7 +44,7 @@ export function lockView(
 function busyView(
   known: KnownLock,
   looks: StoreLooks,
-  { sight, storeOption }: LockViewer,
+  { sight, storeOption, silent }: LockViewer,
 ): Omit<LockView, 'history' | 'historySinceMs'> {
   const { lock, info } = known
   const nowMs = looks.moment.monotonicMs
@@ -51,6 +53,7 @@ function busyView(
   const local = info.waiters.reduce((sum, { owner }) => sum + (owner.localWaiters ?? 0), 0)
   const holders = info.holders.slice(0, MOST_HOLDERS)
   const waiters = info.waiters.slice(0, MOST_WAITERS)
+  const silentWaiters = silent.of(lock).map((wait) => silentWaiterView(wait, sight, nowMs))
   return {
     lock,
     kind: kindOf(known),
@@ -62,9 +65,10 @@ function busyView(
     ),
     waiterCount: known.waiterCount,
     ...(local > 0 ? { localWaiters: local } : {}),
+    ...(silentWaiters.length > 0 ? { silentWaiters } : {}),
     ...(info.lastToken === undefined ? {} : { lastToken: String(info.lastToken) }),
     ageMs: ageOf(known, nowMs),
     commands: commandsFor(lock, first && holderView(known, first, nowMs), storeOption),
-    chain: chainFrom(lock, looks.known, sight, nowMs),
+    chain: chainFrom(lock, { known: looks.known, silent, nowMs }, sight),
   }
 }

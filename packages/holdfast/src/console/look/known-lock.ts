@@ -6,6 +6,12 @@ const LATE_BELOW = 0.5
 /** A renewal starts a new TTL: what is held for longer than this part beyond it was renewed. */
 const RENEWED_BEYOND = 0.2
 
+/** A lock, and one of its holders. */
+export interface HeldBy {
+  readonly known: KnownLock
+  readonly holder: HolderInfo
+}
+
 export class KnownLock {
   readonly info: LockInfo
   /** When the store answered, by the monotonic clock. */

@@ -3,6 +3,7 @@ import type { HolderInfo } from '../../store/contract.js'
 import type { KnownLock } from '../look/known-lock.js'
 import type { KnownLocks } from '../look/known-locks.js'
 import { Cycles, type SeenCycle } from './cycles.js'
+import { SilentWaits } from './silent-waits.js'
 
 export type Finding =
   | { readonly kind: 'deadlock'; readonly cycle: SeenCycle }
@@ -19,6 +20,7 @@ const LEADERLESS_MS = 2_000
 
 export class Findings {
   readonly cycles = new Cycles()
+  readonly silent = new SilentWaits()
   readonly #waitWarnMs: number
   /** Since when these elections have had candidates and no leader, by the monotonic clock. */
   #leaderless = new Map<string, number>()
@@ -31,6 +33,7 @@ export class Findings {
 
   look(known: KnownLocks, nowMs: number): void {
     this.cycles.look(known, nowMs)
+    this.silent.look(known, nowMs)
     const late: Finding[] = []
     const old: Extract<Finding, { kind: 'old-waiters' }>[] = []
     const stolen: Finding[] = []

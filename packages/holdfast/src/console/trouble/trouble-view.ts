@@ -1,6 +1,6 @@
 /** What is wrong, as one user sees it. */
 import { FOREIGN_MEMBER, ownerView, type Sight } from '../access/sight.js'
-import { inTheWay } from '../lock/chain.js'
+import { inTheWay, signsOf, type Found } from '../lock/chain.js'
 import { ageOf, holderView } from '../lock/holder-view.js'
 import type { StoreLooks } from '../look/store-looks.js'
 import type { ConsoleView, CycleMember, Trouble } from '../view.js'
@@ -14,7 +14,8 @@ export type VisibleTrouble = Pick<ConsoleView, 'trouble' | 'moreTrouble' | 'sear
 
 export function troubleView(findings: Findings, looks: StoreLooks, sight: Sight): VisibleTrouble {
   const visible = findings.all.filter((finding) => isVisible(finding, sight))
-  const shown = visible.slice(0, MOST).map((finding) => viewOf(finding, looks, sight))
+  const found = { known: looks.known, silent: findings.silent, nowMs: looks.moment.monotonicMs }
+  const shown = visible.slice(0, MOST).map((finding) => viewOf(finding, found, sight))
   const more = visible.length - shown.length
   const isCut = findings.cycles.hasUnsearched((lock) => sight.sees(lock))
   return {
@@ -48,9 +49,9 @@ function locksOf(finding: Finding): readonly string[] {
     : [finding.known.lock]
 }
 
-function viewOf(finding: Finding, looks: StoreLooks, sight: Sight): Trouble {
-  const nowMs = looks.moment.monotonicMs
-  if (finding.kind === 'deadlock') return cycleView(finding.cycle, looks, sight)
+function viewOf(finding: Finding, found: Found, sight: Sight): Trouble {
+  const { nowMs } = found
+  if (finding.kind === 'deadlock') return cycleView(finding.cycle, found, sight)
   const { kind, known } = finding
   const { lock } = known
   if (kind === 'late-renewal' || kind === 'stolen-but-held')
@@ -71,17 +72,17 @@ function viewOf(finding: Finding, looks: StoreLooks, sight: Sight): Trouble {
 
 function cycleView(
   { steps, isResolved, seenMs }: SeenCycle,
-  looks: StoreLooks,
+  { known: all, silent, nowMs }: Found,
   sight: Sight,
 ): Trouble {
-  const nowMs = looks.moment.monotonicMs
   const cycle = steps.map((step): CycleMember => {
     if (!sight.sees(step.lock)) return FOREIGN_MEMBER
-    const known = looks.known.get(step.lock)
+    const known = all.get(step.lock)
     const holder = known?.info.holders.find(({ claimId }) => claimId === step.claimId)
-    const { lock, claimId } = step
+    const { lock, claimId, waitsFor } = step
+    const signs = holder && !isResolved ? signsOf(holder, waitsFor, silent) : {}
     const heldMs = known && holder ? Math.round(holder.heldMs) + ageOf(known, nowMs) : 0
-    return { lock, owner: ownerView(step), heldMs, claimId }
+    return { lock, owner: ownerView(step), heldMs, claimId, ...signs }
   })
   return { kind: 'deadlock', cycle, isResolved, seenMs: Math.max(0, Math.round(nowMs - seenMs)) }
 }

@@ -53,3 +53,20 @@ test.each([0, 1, 3])(
   },
   20_000,
 )
+
+test('a wait inside of a run is noted on the lease of the run, with the client that waits', async () => {
+  const store = memoryStore()
+  const wrapper = locksOf(store)
+  const outer = await wrapper.mutex('a').acquire()
+  const wanted = await wrapper.mutex('b').acquire()
+  const inner = locksOf(store)
+  const held = JSON.stringify([['a', outer.claimId]])
+  const wait = waitUnderHeld(inner, { HOLDFAST_HELD: held }, () => inner.mutex('b').acquire())
+  const noted = async (): Promise<unknown[]> => {
+    const holder = (await wrapper.mutex('a').inspect()).holders[0]
+    return (holder?.owner.waitsFor ?? []).map(({ lock, clientId }) => [lock, clientId])
+  }
+  await expect.poll(noted).toEqual([['b', inner.clientId]])
+  await wanted.release()
+  await (await wait).release()
+})

@@ -8,6 +8,7 @@ import { startFakeConsole, type FakeConsole } from './fake-server.js'
 import * as views from './views.js'
 
 const HOT = 'shop:order:hot-0'
+const STUCK = 'shop:account:2'
 const NARROW = { viewport: { width: 400, height: 800 }, colorScheme: 'dark' } as const
 
 let browser: TestBrowser
@@ -169,6 +170,27 @@ describe('one lock', () => {
     for (const part of parts) await panel.getByText(part).first().waitFor()
     // All nine waiters are listed, and the 31 callers behind them are counted once.
     expect(await panel.getByText(/and \d+ more/).count()).toBe(0)
+  })
+
+  test('a silent waiter is in the row, in the queue and in the chain', async () => {
+    fake.view = views.troubleView()
+    fake.locks.set(STUCK, views.stuckLock())
+    const page = await open(`/?lock=${STUCK}`)
+    const row = page.locator('.window tr', { hasText: 'account:2' })
+    await row.getByText('1 silent').waitFor()
+    const panel = page.getByRole('region', { name: 'One lock' })
+    const queue = panel.locator('.queue')
+    await queue.getByText('The queue is empty.').waitFor()
+    const text = await queue.innerText()
+    expect(text).toMatch(/transfer 1→2 web-3 pid 12456\s+silent\s+holds meanwhile\s+shop:account:1/)
+    expect(text).toContain('lease granted or renewed 5m ago')
+    expect(text).toContain('its claim has left the queue')
+    const chain = await panel.locator('.chain li').allInnerTexts()
+    expect(chain.map((link) => /look at this process first/i.test(link))).toEqual([
+      ...[false, false, true],
+    ])
+    const members = await page.locator('.deadlock li').allInnerTexts()
+    expect(members.map((member) => /\bsilent\b/.test(member))).toEqual([true, false, false])
   })
 
   full('a lock that is not there, or outside of the prefix, is no error', async () => {

@@ -177,8 +177,12 @@ const TRANSFER = owner('web-3', 12_456, 'transfer 1→2')
 const BACK = owner('web-1', 12_457, 'transfer 2→b9')
 const BILLING = owner('batch-2', 12_458, 'billing close')
 
+/** The first member stands still, so the second lock has no waiter. */
 export const CYCLE: readonly CycleMember[] = [
-  { lock: 'shop:account:1', owner: TRANSFER, heldMs: 4 * MINUTE + 41 * SECOND, claimId: 'd1' },
+  {
+    ...{ lock: 'shop:account:1', owner: TRANSFER, heldMs: 4 * MINUTE + 41 * SECOND },
+    ...{ claimId: 'd1', isSilent: true },
+  },
   { lock: 'shop:account:2', owner: BACK, heldMs: 4 * MINUTE + 40 * SECOND, claimId: 'd2' },
   { lock: 'shop:billing:9', owner: BILLING, heldMs: 4 * MINUTE + 41 * SECOND, claimId: 'd3' },
 ]
@@ -194,6 +198,10 @@ const ASKED_TO_GO = holder(owner('web-1', 8_110, 'sync prices'), 11 * MINUTE, {
   remainingMs: 17 * SECOND,
 })
 
+function stuckHolder(of: OwnerView, heldMs: number): HolderView {
+  return holder(of, heldMs, { remainingMs: 55 * MINUTE, ttlMs: HOUR })
+}
+
 function troubleRows(): Row[] {
   const hot = [48, 44, 43, 43, 42, 39].map((seconds, index) =>
     row(`shop:order:hot-${index}`, [index === 0 ? IN_THE_WAY : holder(BACK, 3_000)], {
@@ -203,10 +211,14 @@ function troubleRows(): Row[] {
     }),
   )
   const cycle = CYCLE.map(({ lock, owner: of, heldMs }) =>
-    row(lock, [holder(of, heldMs, { remainingMs: 55 * MINUTE, ttlMs: HOUR })], {
-      waiterCount: 1,
-      oldestWaitMs: heldMs - 2_000,
-      marks: ['deadlock', 'old-waiters'],
+    row(lock, [stuckHolder(of, heldMs)], {
+      ...(lock === 'shop:account:2'
+        ? { silentCount: 1, marks: ['deadlock'] }
+        : {
+            waiterCount: 1,
+            oldestWaitMs: heldMs - 2_000,
+            marks: ['deadlock', 'old-waiters'],
+          }),
     }),
   )
   const others = [
@@ -304,6 +316,27 @@ export function hotLock(lock = 'shop:order:hot-0'): LockView {
         token: '4698',
       },
     ],
+    historySinceMs: 52 * MINUTE,
+  }
+}
+
+/** The lock of the deadlock for which the process that stands still waits. */
+export function stuckLock(): LockView {
+  const [first, second, third] = CYCLE
+  if (!first || !second || !third) throw new Error('The cycle has three members.')
+  return {
+    lock: second.lock,
+    kind: 'mutex',
+    isFree: false,
+    holders: [stuckHolder(second.owner, second.heldMs)],
+    waiters: [],
+    waiterCount: 0,
+    silentWaiters: [{ owner: first.owner, holds: [first.lock], renewedMs: 5 * MINUTE }],
+    lastToken: '4712',
+    ageMs: 0,
+    commands: [{ about: 'inspect', command: `holdfast inspect '${second.lock}'` }],
+    chain: [second, third, first],
+    history: [],
     historySinceMs: 52 * MINUTE,
   }
 }
