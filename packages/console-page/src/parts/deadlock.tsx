@@ -3,7 +3,10 @@ import type { CycleMember, Trouble } from '../../../holdfast/src/console/view.js
 import { useAge, useDuration } from '../format/duration.js'
 import { useTexts } from '../text/language.js'
 import { Ring } from './ring.js'
-import { LockLink, Process, Signs, type Shown } from './small.js'
+import { isStill, LockLink, Process, Signs, type Shown } from './small.js'
+
+/** A claim without heartbeats leaves the queue of its store within this time. */
+const SIGNS_AFTER_MS = 30_000
 
 interface DeadlockProps extends Shown {
   readonly deadlock: Extract<Trouble, { kind: 'deadlock' }>
@@ -19,7 +22,7 @@ export function Deadlock({ deadlock, ...shown }: DeadlockProps) {
         {isResolved ? texts.resolved : texts.title(cycle.length)}
         {isResolved && <span class="note">{texts.seen(age(seenMs))}</span>}
       </h3>
-      <p class="advice">{isResolved ? texts.resolvedAdvice : texts.advice}</p>
+      <p class="advice">{isResolved ? texts.resolvedAdvice : <Advice deadlock={deadlock} />}</p>
       <div class={`cycle ${cycle.length > 4 ? 'many' : ''}`}>
         <Ring cycle={cycle} />
         <ol>
@@ -35,6 +38,27 @@ export function Deadlock({ deadlock, ...shown }: DeadlockProps) {
       </div>
     </article>
   )
+}
+
+function Advice({ deadlock }: Pick<DeadlockProps, 'deadlock'>) {
+  const texts = useTexts().deadlock
+  return (
+    <>
+      {choiceIn(deadlock, texts)} {texts.killed}
+    </>
+  )
+}
+
+/** Returns which process to stop, as far as its signs show, and what happens then. */
+function choiceIn(
+  { cycle, seenMs }: DeadlockProps['deadlock'],
+  texts: ReturnType<typeof useTexts>['deadlock'],
+): string {
+  const still = cycle.filter(isStill).length
+  if (still === cycle.length) return texts.allStill
+  if (still > 0) return texts.still(still)
+  if (seenMs < SIGNS_AFTER_MS) return texts.young
+  return cycle.some(({ owner }) => owner.isForeign === true) ? texts.someOne : texts.anyOne
 }
 
 function Member({ member, next, ...shown }: Shown & { member: CycleMember; next: CycleMember }) {

@@ -9,7 +9,7 @@ import type {
 import { useAge, useDuration } from '../format/duration.js'
 import { Foreign } from '../format/name.js'
 import { useTexts } from '../text/language.js'
-import { CopyButton, LockLink, Process, Section, Signs, type Shown } from './small.js'
+import { CopyButton, isStill, LockLink, Process, Section, Signs, type Shown } from './small.js'
 import { Time } from './time.js'
 
 interface ChainProps extends Shown {
@@ -24,7 +24,7 @@ export function Chain({ chain, trouble, ...shown }: ChainProps) {
     (one) =>
       one.kind === 'deadlock' && !one.isResolved && one.cycle.some(({ lock }) => lock === last),
   )
-  const still = chain.find(({ isSilent, isLate }) => isSilent === true || isLate === true)
+  const still = chain.find(isStill)
   const first = still ?? (isCycle ? undefined : chain.at(-1))
   return (
     <Section name="chain" heading={texts.chain}>

@@ -35,6 +35,11 @@ export function Process({ owner }: { owner: OwnerView }) {
   )
 }
 
+/** Whether a process gives a sign that it stands still, hangs, or has lost the store. */
+export function isStill({ isSilent, isLate }: CycleMember): boolean {
+  return isSilent === true || isLate === true
+}
+
 /** What shows that a process may stand still. */
 export function Signs({ of: { isSilent, isLate } }: { of: CycleMember }) {
   const texts = useTexts()

@@ -26,8 +26,20 @@ export const enTrouble = {
     holds: 'holds',
     for: (held: string) => `for ${held}`,
     waitsFor: 'waits for',
-    advice:
-      'Stop one of these processes, or steal one of these locks. The others then continue. A process that is killed keeps its lease until the TTL is over.',
+    still: (count: number): string =>
+      count === 1
+        ? 'The marked process stands still, hangs, or has lost the store. Let it continue, and one of the waits fails with DEADLOCK; or stop it. If you stop another one, the marked one still keeps its lock.'
+        : 'The marked processes stand still, hang, or have lost the store. Let them continue, and one of the waits fails with DEADLOCK; or stop them. If you stop another one, the marked ones still keep their locks.',
+    allStill:
+      'All of these processes stand still, hang, or have lost the store. Let them continue, and one of the waits fails with DEADLOCK; or stop any one of them.',
+    young:
+      'Wait for half a minute: a process that stands still is marked then, when its claim has left the queue. If you stop another one, its lock stays held.',
+    anyOne:
+      'No process of these is silent, so any one will do: stop it. Its work fails, and the others continue.',
+    someOne:
+      'Stop one of these processes. Its work fails, and the others continue. Whether the processes outside of your prefix stand still is not shown to you.',
+    killed:
+      'A process that is killed keeps its lease until the TTL is over, or until you steal its lock.',
     resolvedAdvice:
       'One wait failed with DEADLOCK, and the others continued. Take the locks in one order.',
     picture: (count: number) => `A ring of ${count} holders, each waiting for the next`,

@@ -44,6 +44,11 @@ test('the demo shows a ring, old waiters and a leader; Ctrl-C ends all of its pr
   await page.getByRole('img', { name: 'A ring of 2 holders' }).waitFor()
   const ring = await page.locator('.deadlock').innerText()
   expect(ring).toMatch(/transfer 1 to 2[^]*transfer 2 to 1/)
+  // The stopped process is found by what it no longer does.
+  const stopped = page.locator('.deadlock li', { hasText: 'silent' })
+  await stopped.waitFor()
+  expect(await stopped.innerText()).toMatch(/^transfer 1 to 2/)
+  await page.locator('.window tr', { hasText: 'account:2' }).getByText('1 silent').waitFor()
   await page.locator('.elections').getByText('leads for').waitFor()
   await page.locator('.window').getByText('nightly export').waitFor()
 

@@ -4,6 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { isFull } from '../../../../../test/support/plan.js'
 import { startBrowser, WIDE, type TestBrowser } from '../support/browser.js'
+import type { CycleMember, Trouble } from '../../../dist/console/view.js'
 import { startFakeConsole, type FakeConsole } from './fake-server.js'
 import * as views from './views.js'
 
@@ -78,6 +79,39 @@ describe('what is wrong', () => {
     const page = await open()
     await page.getByText('Nothing is wrong', { exact: true }).waitFor()
     expect(await page.locator('.card').count()).toBe(0)
+  })
+
+  test('a deadlock says which process to stop first, and otherwise that any one will do', async () => {
+    type Change = (member: CycleMember, index: number) => CycleMember
+    const show = (change: Change, seenMs = 60_000): void => {
+      const cycle = views.CYCLE.map(({ lock, owner, heldMs }, index) =>
+        change({ lock, owner, heldMs }, index),
+      )
+      const trouble: Trouble[] = [{ kind: 'deadlock', isResolved: false, seenMs, cycle }]
+      fake.view = { ...views.quietView(), refreshMs: 50, trouble }
+    }
+    // Its claim is in the queue for a while.
+    show((member) => member, 2_000)
+    const page = await open()
+    const advice = page.locator('.deadlock .advice')
+    await advice.getByText('Wait for half a minute').waitFor()
+    show((member, index) => ({ ...member, ...(index === 0 && { isSilent: true }) }), 2_000)
+    await advice.getByText('The marked process stands still').waitFor()
+    await advice.getByText('the marked one still keeps its lock').waitFor()
+    expect(await page.locator('.deadlock li', { hasText: 'silent' }).count()).toBe(1)
+    show((member) => member)
+    await advice.getByText('any one will do').waitFor()
+    show((member, index) => ({ ...member, ...(index === 1 && { isLate: true }) }))
+    await page.locator('.deadlock li', { hasText: 'renewal late' }).waitFor()
+    await advice.getByText('The marked process stands still').waitFor()
+    show((member, index) => ({ ...member, ...(index > 0 && { isSilent: true }) }))
+    await advice.getByText('The marked processes stand still').waitFor()
+    show((member) => ({ ...member, isSilent: true }))
+    await advice.getByText('All of these processes stand still').waitFor()
+    const foreign = { lock: '', owner: { host: '', pid: 0, isForeign: true }, heldMs: 0 }
+    show((member, index) => (index === 0 ? foreign : member))
+    await advice.getByText('outside of your prefix').waitFor()
+    expect(await advice.getByText('any one will do').count()).toBe(0)
   })
 
   test('a search for deadlocks that left locks out is said, and is not quiet', async () => {
