@@ -13,7 +13,7 @@ interface DeadlockProps extends Shown {
 }
 
 export function Deadlock({ deadlock, ...shown }: DeadlockProps) {
-  const texts = useTexts().deadlock
+  const { deadlock: texts, steal } = useTexts()
   const age = useAge()
   const { cycle, isResolved, seenMs } = deadlock
   return (
@@ -23,6 +23,7 @@ export function Deadlock({ deadlock, ...shown }: DeadlockProps) {
         {isResolved && <span class="note">{texts.seen(age(seenMs))}</span>}
       </h3>
       <p class="advice">{isResolved ? texts.resolvedAdvice : <Advice deadlock={deadlock} />}</p>
+      {!isResolved && <p class="note">{steal.meaning}</p>}
       <div class={`cycle ${cycle.length > 4 ? 'many' : ''}`}>
         <Ring cycle={cycle} />
         <ol>

@@ -11,6 +11,9 @@ import { Foreign } from '../format/name.js'
 import { useCount, useTexts } from '../text/language.js'
 import { Chip, LockLink, Process, Section, Ttl, type Shown } from './small.js'
 
+/** Names the sentence that explains a steal. */
+const MEANING = 'steal-meaning'
+
 /** The claim that an operator wants to end, as it was looked at. */
 export interface Target {
   readonly lock: string
@@ -29,16 +32,25 @@ interface ClaimsProps extends Shown {
 }
 
 export function Holders({ lock, steal }: ClaimsProps) {
-  const texts = useTexts().lock
+  const texts = useTexts()
   const { holders } = lock
   return (
-    <Section name="holders" heading={texts.holders} note={holders.length > 1 && holders.length}>
-      {holders.length === 0 && <p class="empty">{texts.free}</p>}
+    <Section
+      name="holders"
+      heading={texts.lock.holders}
+      note={holders.length > 1 && holders.length}
+    >
+      {holders.length === 0 && <p class="empty">{texts.lock.free}</p>}
       <ul class="claims">
         {holders.map((holder) => (
           <Holder key={holder.claimId} lock={lock.lock} holder={holder} steal={steal} />
         ))}
       </ul>
+      {steal !== undefined && holders.length > 0 && (
+        <p class="note" id={MEANING}>
+          {texts.steal.meaning}
+        </p>
+      )}
     </Section>
   )
 }
@@ -62,7 +74,12 @@ function Holder({ lock, holder, steal }: HolderProps) {
         {isLate && <Chip tone="danger">{texts.lock.late}</Chip>}
         {isStolen && <Chip tone="warning">{texts.lock.stolen}</Chip>}
         {steal !== undefined && (
-          <button type="button" class="danger" onClick={() => steal(target)}>
+          <button
+            type="button"
+            class="danger"
+            aria-describedby={MEANING}
+            onClick={() => steal(target)}
+          >
             {texts.lock.steal}
           </button>
         )}

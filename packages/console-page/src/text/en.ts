@@ -122,6 +122,8 @@ export const en = {
   },
   copy: { copy: 'Copy', copied: 'Copied', failed: 'Select and copy by hand' },
   steal: {
+    meaning:
+      'Steal ends a lease from here: its holder is asked to let go. With “Steal now” the lock is free at once.',
     holder: 'Steal this claim',
     waiter: 'End this wait',
     lookedAt: 'You looked at this holder',

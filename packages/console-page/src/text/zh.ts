@@ -116,6 +116,7 @@ export const zh: Texts = {
   },
   copy: { copy: '复制', copied: '已复制', failed: '请手动选择并复制' },
   steal: {
+    meaning: '强制释放：从这里结束一个租约，要求持有者放手。选“立即强制释放”，锁马上空闲。',
     holder: '强制释放这个持有者',
     waiter: '结束这个等待',
     lookedAt: '你看到的持有者',

@@ -206,6 +206,24 @@ describe('one lock', () => {
     expect(await panel.getByText(/and \d+ more/).count()).toBe(0)
   })
 
+  test('a steal is explained in the deadlock and beside its button', async () => {
+    fake.view = views.troubleView()
+    fake.locks.set(STUCK, views.stuckLock())
+    const page = await open(`/?lock=${STUCK}`)
+    const meaning = 'Steal ends a lease from here'
+    await page.locator('.deadlock').getByText(meaning).waitFor()
+    await page.locator('.holders').getByText(meaning).waitFor()
+    // A screen reader reads it after the name of the button.
+    const described = await page.evaluate(`[...document.querySelectorAll('.holders button')].map(
+      (button) => document.getElementById(button.getAttribute('aria-describedby') ?? '')?.innerText)`)
+    expect(described).toEqual([expect.stringContaining(meaning)])
+    await page.getByRole('button', { name: '中文' }).click()
+    await page.locator('.holders').getByText('强制释放：从这里结束一个租约').waitFor()
+    fake.view = { ...views.quietView(), may: ['look'] }
+    await page.locator('.holders button').waitFor({ state: 'detached' })
+    expect(await page.locator('#steal-meaning').count()).toBe(0)
+  })
+
   test('a silent waiter is in the row, in the queue and in the chain', async () => {
     fake.view = views.troubleView()
     fake.locks.set(STUCK, views.stuckLock())
