@@ -69,7 +69,8 @@ function Quiet({ view }: { view: ConsoleView }) {
   const texts = useTexts().problems
   const duration = useDuration()
   const { totals, table, waitWarnMs } = view
-  const isEmpty = totals.isComplete && totals.locks === 0 && table.search === ''
+  const { isComplete } = totals
+  const isEmpty = isComplete && totals.locks === 0 && table.search === ''
   return (
     <div class={`quiet-state ${isEmpty ? 'is-empty' : ''}`}>
       <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
@@ -77,10 +78,10 @@ function Quiet({ view }: { view: ConsoleView }) {
         <path d="M6 10.4l2.7 2.7L14.2 7.4" />
       </svg>
       <p>
-        <strong>{isEmpty ? texts.empty : texts.quiet}</strong>
+        <strong>{isEmpty ? texts.empty : isComplete ? texts.quiet : texts.quietSoFar}</strong>
         <span>
           {isEmpty ? texts.emptyNote : texts.quietNote(duration(waitWarnMs))}
-          {!totals.isComplete && ` ${texts.incomplete}`}
+          {!isComplete && ` ${texts.incomplete}`}
         </span>
       </p>
     </div>

@@ -36,7 +36,11 @@ export function Table({ view, scrollTo, ...shown }: TableProps) {
     <Section name="locks" heading={texts.heading} note={<Found table={table} totals={totals} />}>
       <Search {...shown} />
       {table.total === 0 && shown.query.search !== '' ? (
-        <p class="empty">{texts.notFound(shown.query.search)}</p>
+        <p class="empty">
+          {totals.isComplete
+            ? texts.notFound(shown.query.search)
+            : texts.notFoundSoFar(shown.query.search)}
+        </p>
       ) : (
         <Window table={table} scrollTo={scrollTo} refreshMs={view.refreshMs} {...shown} />
       )}
@@ -49,10 +53,12 @@ function Found({ table, totals }: Pick<ConsoleView, 'table' | 'totals'>) {
   const count = useCount()
   const age = useAge()
   const { search, total } = table
-  const { locks, walkMs = 0 } = totals
+  const { locks, walkMs = 0, isComplete } = totals
+  const all = isComplete ? texts.count : texts.countSoFar
+  const some = isComplete ? texts.found : texts.foundSoFar
   return (
     <>
-      {search === '' ? texts.count(count(total)) : texts.found(count(total), count(locks))}
+      {search === '' ? all(count(total)) : some(count(total), count(locks))}
       {walkMs > OLD_WALK_MS && ` · ${texts.walked(age(walkMs))}`}
     </>
   )

@@ -35,19 +35,25 @@ function useLines({ totals, lines, store }: ConsoleView): Line[] {
   const texts = useTexts().totals
   const duration = useDuration()
   const count = useCount()
-  const locks = count(totals.locks)
+  const { isComplete } = totals
+  const soFar = (figure: string): string => (isComplete ? figure : texts.atLeast(figure))
   return [
     {
       name: texts.locks,
-      figure: totals.isComplete ? locks : texts.atLeast(locks),
-      ...(totals.isComplete && { note: texts.holders(count(totals.holders)) }),
+      figure: soFar(count(totals.locks)),
+      ...(isComplete && { note: texts.holders(count(totals.holders)) }),
       points: lines.locks,
       write: count,
     },
-    { name: texts.waiters, figure: count(totals.waiters), points: lines.waiters, write: count },
+    {
+      name: texts.waiters,
+      figure: soFar(count(totals.waiters)),
+      points: lines.waiters,
+      write: count,
+    },
     {
       name: texts.oldest,
-      figure: totals.oldestWaitMs > 0 ? duration(totals.oldestWaitMs) : texts.none,
+      figure: soFar(totals.oldestWaitMs > 0 ? duration(totals.oldestWaitMs) : texts.none),
       points: lines.oldestWaitMs,
       write: duration,
     },

@@ -5,6 +5,7 @@ export const enTrouble = {
   problems: {
     heading: 'What is wrong',
     quiet: 'Nothing is wrong',
+    quietSoFar: 'Nothing is wrong so far',
     quietNote: (warn: string) =>
       `No deadlock, no late renewal, no waiter older than ${warn}, no stolen lock that is still held. The store answers.`,
     empty: 'This store holds no locks',

@@ -36,7 +36,9 @@ export const en = {
     heading: 'Locks',
     search: 'Search name, host, label, pid',
     count: (count: string) => several(count, 'lock'),
+    countSoFar: (count: string) => `${several(count, 'lock')} found so far`,
     found: (count: string, total: string) => `${count} of ${total}`,
+    foundSoFar: (count: string, total: string) => `${count} of ${total} found so far`,
     columns: {
       name: 'Lock',
       holder: 'Held by',
@@ -47,6 +49,7 @@ export const en = {
     },
     sortBy: (column: string) => `Sort by ${column}`,
     notFound: (search: string) => `No lock fits “${search}”.`,
+    notFoundSoFar: (search: string) => `No lock that was found so far fits “${search}”.`,
     free: 'free',
     seen: (age: string) => `seen ${age} ago`,
     walked: (age: string) => `rows without waiters are up to ${age} old`,

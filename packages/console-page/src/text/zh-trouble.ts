@@ -5,6 +5,7 @@ export const zhTrouble: TroubleTexts = {
   problems: {
     heading: '问题',
     quiet: '一切正常',
+    quietSoFar: '目前没有发现问题',
     quietNote: (warn) =>
       `没有死锁，没有续期延迟，没有等待超过 ${warn}的等待者，没有已被强制释放却仍被持有的锁。存储响应正常。`,
     empty: '这个存储里没有锁',

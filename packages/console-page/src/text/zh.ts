@@ -36,7 +36,9 @@ export const zh: Texts = {
     heading: '锁',
     search: '搜索名称、主机、标签、pid',
     count: (count) => `${count} 把锁`,
+    countSoFar: (count) => `目前找到 ${count} 把锁`,
     found: (count, total) => `${total} 中的 ${count}`,
+    foundSoFar: (count, total) => `目前找到的 ${total} 中的 ${count}`,
     columns: {
       name: '锁',
       holder: '持有者',
@@ -47,6 +49,7 @@ export const zh: Texts = {
     },
     sortBy: (column) => `按“${column}”排序`,
     notFound: (search) => `没有符合“${search}”的锁。`,
+    notFoundSoFar: (search) => `目前找到的锁中没有符合“${search}”的。`,
     free: '空闲',
     seen: (age) => `${age}前看到`,
     walked: (age) => `没有等待者的行最旧为 ${age}前`,

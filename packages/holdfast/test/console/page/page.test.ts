@@ -170,6 +170,25 @@ describe('the table', () => {
     await page.getByText('1 of 320').waitFor()
   })
 
+  test('until the first walk has ended, counts and findings are those so far', async () => {
+    fake.view = { ...views.incompleteView(), refreshMs: 50 }
+    const page = await open()
+    const note = page.locator('.locks .section-head .note')
+    await note.getByText('320 locks found so far').waitFor()
+    await page.getByText('Nothing is wrong so far').waitFor()
+    const figures = await page.locator('.total strong').allInnerTexts()
+    expect(figures.slice(0, 3).every((figure) => figure.endsWith(' so far'))).toBe(true)
+    await page.locator('#search').fill('4411')
+    await note.getByText('1 of 320 found so far').waitFor()
+    await page.locator('#search').fill('4411x')
+    await page.getByText('No lock that was found so far fits “4411x”.').waitFor()
+    fake.view = { ...views.quietView(), refreshMs: 50 }
+    await page.getByText('No lock fits “4411x”.').waitFor()
+    await page.locator('#search').fill('')
+    await note.getByText(/^320 locks( ·|$)/).waitFor()
+    await page.getByText('Nothing is wrong', { exact: true }).waitFor()
+  })
+
   test('keys: arrows move between rows, Enter opens a lock, and Escape returns', async () => {
     const page = await open()
     await page.getByText('4410', { exact: true }).waitFor()

@@ -374,6 +374,12 @@ export function emptyView(): ConsoleView {
   return { ...quiet, elections: [], actions: [] }
 }
 
+/** The first walk over all names has not ended. */
+export function incompleteView(): ConsoleView {
+  const quiet = quietView()
+  return { ...quiet, totals: { ...quiet.totals, isComplete: false } }
+}
+
 export function largeView(): ConsoleView {
   return quietView(manyRows(10_000))
 }
