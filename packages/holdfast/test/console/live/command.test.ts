@@ -1,24 +1,13 @@
 /** `holdfast console` in a real browser: its token, and what its answers never have. */
 import { startRedis } from '@holdfast/servers/redis'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { after } from '../../../../../test/support/after.js'
 import { Box } from '../../cli/support/holdfast.js'
-import { startBrowser, type TestBrowser } from '../support/browser.js'
+import { browserOfFile } from '../support/browser.js'
 
 const PASSWORD = 'correct-horse-battery'
 
-let browser: TestBrowser
-
-beforeAll(async () => {
-  browser = await startBrowser()
-})
-
-afterAll(() => browser.close())
-
-afterEach(async () => {
-  await browser.closePages()
-  expect(browser.faults.splice(0)).toEqual([])
-})
+const browser = browserOfFile()
 
 test('a wrong token shows nothing; no answer has a credential, also while the store is away', async () => {
   const redis = await startRedis({ password: PASSWORD })

@@ -2,24 +2,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '@holdfast/servers/eventually'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Program } from '../../cli/support/program.js'
-import { startBrowser, type TestBrowser } from '../support/browser.js'
+import { browserOfFile } from '../support/browser.js'
 
 const DEMO = fileURLToPath(new URL('../../../../../scripts/demo/console.mjs', import.meta.url))
 
-let browser: TestBrowser
-
-beforeAll(async () => {
-  browser = await startBrowser()
-})
-
-afterAll(() => browser.close())
-
-afterEach(async () => {
-  await browser.closePages()
-  expect(browser.faults.splice(0)).toEqual([])
-})
+const browser = browserOfFile()
 
 /** Returns the command lines of all processes that have a text in them. */
 function commandLinesWith(text: string): string[] {

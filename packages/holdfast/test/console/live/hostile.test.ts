@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { after } from '../../../../../test/support/after.js'
 import { commandsFor } from '../../../dist/console/lock/commands.js'
-import { startBrowser, WIDE, type TestBrowser } from '../support/browser.js'
+import { browserOfFile, WIDE } from '../support/browser.js'
 import { claim } from '../support/claims.js'
 import { startLiveConsole } from './live-console.js'
 
@@ -51,18 +51,7 @@ function labelOf(index: number): string {
   return `${hostile(index * 7 + 3)} redis://user:${SECRET}@db/0 ?password=${SECRET}`
 }
 
-let browser: TestBrowser
-
-beforeAll(async () => {
-  browser = await startBrowser()
-})
-
-afterAll(() => browser.close())
-
-afterEach(async () => {
-  await browser.closePages()
-  expect(browser.faults.splice(0)).toEqual([])
-})
+const browser = browserOfFile()
 
 /** Returns the texts of all rows, as a user that scrolls sees them. */
 async function allRows(page: Page): Promise<ReadonlyMap<number, string>> {

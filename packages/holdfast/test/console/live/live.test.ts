@@ -1,27 +1,15 @@
 /** What an operator sees in a real browser while real clients lock on a real Redis. */
-import type { Lease, LockLostError } from 'holdfast'
+import type { AcquireOptions, Lease, LockLostError } from 'holdfast'
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { outcomeOf } from '../../support/world.js'
-import { startBrowser, type TestBrowser } from '../support/browser.js'
+import { browserOfFile } from '../support/browser.js'
 import { claim } from '../support/claims.js'
 import { startLiveConsole, type LiveConsole } from './live-console.js'
 
 const JOB = 'order:42'
 
-let browser: TestBrowser
-
-beforeAll(async () => {
-  browser = await startBrowser()
-})
-
-afterAll(() => browser.close())
-
-afterEach(async () => {
-  await browser.closePages()
-  browser.received.splice(0)
-  expect(browser.faults.splice(0)).toEqual([])
-})
+const browser = browserOfFile()
 
 interface Contended {
   readonly live: LiveConsole
@@ -33,10 +21,10 @@ interface Contended {
 }
 
 /** One client holds a lock, another one waits, and an operator looks at it. */
-async function contended(): Promise<Contended> {
+async function contended(terms: AcquireOptions = {}): Promise<Contended> {
   const live = await startLiveConsole()
   const [one, other] = [live.client('first'), live.client('second')]
-  const first = await one.mutex(JOB).acquire()
+  const first = await one.mutex(JOB).acquire(terms)
   const second = other.mutex(JOB).acquire()
   // Where a test needs it no more, the close of its client ends the wait.
   void outcomeOf(second)
@@ -65,7 +53,8 @@ test('a hand-off appears: the waiter is the holder, and the history has both', a
 })
 
 test('a steal ends the lease that was looked at, and its holder learns user and reason', async () => {
-  const { first, second, page, panel } = await contended()
+  // The holder learns of the steal with its next renewal, a third of the TTL later.
+  const { first, second, page, panel } = await contended({ ttlMs: 6_000 })
   const lost = new Promise((resolve) => first.signal.addEventListener('abort', resolve))
   await fillDialog(page, 'it hangs')
   await page.getByRole('radio', { name: 'Steal now' }).check()

@@ -1,6 +1,7 @@
 /** A real browser, and what it complains of. */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser']
 
@@ -13,18 +14,22 @@ export interface Received {
 }
 
 export class TestBrowser {
-  /** Broken rules of the policy, thrown errors, alerts. Taken by each test. */
+  /** Broken rules of the policy, thrown errors, alerts. */
   readonly faults: string[] = []
   readonly received: Received[] = []
-  readonly #browser: Browser
+  #browser: Browser | undefined
   readonly #pages: Page[] = []
 
-  constructor(browser: Browser) {
-    this.#browser = browser
+  async start(): Promise<void> {
+    const executablePath = PROGRAMS.find((path) => existsSync(path))
+    if (executablePath === undefined)
+      throw new Error('There is no Chromium: node scripts/needs.mjs')
+    this.#browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   }
 
   /** Opens an address, and notes what the browser complains of. */
   async open(url: string, options: BrowserContextOptions = WIDE): Promise<Page> {
+    if (!this.#browser) throw new Error('The browser has not started.')
     const context = await this.#browser.newContext({
       ...{ locale: 'en-US', reducedMotion: 'reduce' },
       ...options,
@@ -55,13 +60,23 @@ export class TestBrowser {
     for (const page of this.#pages.splice(0)) await page.context().close()
   }
 
-  close(): Promise<void> {
-    return this.#browser.close()
+  async close(): Promise<void> {
+    await this.#browser?.close()
   }
 }
 
-export async function startBrowser(): Promise<TestBrowser> {
-  const executablePath = PROGRAMS.find((path) => existsSync(path))
-  if (executablePath === undefined) throw new Error('There is no Chromium: node scripts/needs.mjs')
-  return new TestBrowser(await chromium.launch({ executablePath, args: ['--no-sandbox'] }))
+/**
+ * Starts a browser for all tests of a file. After each test it closes the pages, and the test fails
+ * when they had faults.
+ */
+export function browserOfFile(): TestBrowser {
+  const browser = new TestBrowser()
+  beforeAll(() => browser.start())
+  afterAll(() => browser.close())
+  afterEach(async () => {
+    await browser.closePages()
+    browser.received.splice(0)
+    expect(browser.faults.splice(0)).toEqual([])
+  })
+  return browser
 }
