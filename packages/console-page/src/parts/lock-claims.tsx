@@ -33,19 +33,18 @@ interface ClaimsProps extends Shown {
 
 export function Holders({ lock, steal }: ClaimsProps) {
   const texts = useTexts()
-  const { holders } = lock
+  const count = useCount()
+  const { holders, moreHolders = 0 } = lock
+  const all = holders.length + moreHolders
   return (
-    <Section
-      name="holders"
-      heading={texts.lock.holders}
-      note={holders.length > 1 && holders.length}
-    >
+    <Section name="holders" heading={texts.lock.holders} note={all > 1 && count(all)}>
       {holders.length === 0 && <p class="empty">{texts.lock.free}</p>}
       <ul class="claims">
         {holders.map((holder) => (
           <Holder key={holder.claimId} lock={lock.lock} holder={holder} steal={steal} />
         ))}
       </ul>
+      {moreHolders > 0 && <p class="note">{texts.more(count(moreHolders))}</p>}
       {steal !== undefined && holders.length > 0 && (
         <p class="note" id={MEANING}>
           {texts.steal.meaning}

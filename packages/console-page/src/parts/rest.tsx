@@ -7,16 +7,19 @@ import { LockLink, Process, Section, Ttl, type Shown } from './small.js'
 import { Time } from './time.js'
 
 export function Elections({ view, ...shown }: Shown & { view: ConsoleView }) {
-  const texts = useTexts().elections
-  const { elections } = view
+  const texts = useTexts()
+  const count = useCount()
+  const { elections, moreElections = 0 } = view
+  const all = count(elections.length + moreElections)
   if (elections.length === 0) return null
   return (
-    <Section name="elections" heading={texts.heading} note={elections.length}>
+    <Section name="elections" heading={texts.elections.heading} note={all}>
       <ul class="plain">
         {elections.map((election) => (
           <Election key={election.lock} election={election} {...shown} />
         ))}
       </ul>
+      {moreElections > 0 && <p class="note">{texts.more(count(moreElections))}</p>}
     </Section>
   )
 }

@@ -38,6 +38,8 @@ export interface ConsoleView {
    */
   readonly lock?: LockView | null
   readonly elections: readonly ElectionView[]
+  /** How many further ones are left out of `elections`. */
+  readonly moreElections?: number
   readonly actions: readonly ActionView[]
   readonly refreshMs: number
   readonly waitWarnMs: number
@@ -210,7 +212,10 @@ export interface LockView {
   readonly kind: Row['kind']
   readonly capacity?: number
   readonly isFree: boolean
+  /** The first 200. */
   readonly holders: readonly HolderView[]
+  /** How many further ones are left out of `holders`. */
+  readonly moreHolders?: number
   readonly waiters: readonly WaiterView[]
   /** Waiters beyond the first 200 are counted, not listed. */
   readonly waiterCount: number

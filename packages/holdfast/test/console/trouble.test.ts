@@ -233,6 +233,24 @@ test('one lock has its queue, the chain of what is in the way, and its history',
   void behind
 })
 
+test('elections and holders that are left out are counted', async () => {
+  const viewer = makeViewer()
+  for (let index = 0; index < 103; index += 1)
+    claim(viewer.store, `leader ${index}`, `election:${index}`, [], { election: true })
+  const permits = { permits: 300 }
+  for (let index = 0; index < 205; index += 1)
+    await viewer.client().semaphore('gpu', permits).acquire()
+  const few = await viewer.view({ lock: 'election:1' })
+  expect(few).toMatchObject({ moreElections: 3 })
+  expect(few.elections).toHaveLength(100)
+  expect(few.lock).not.toHaveProperty('moreHolders')
+  const { lock } = await viewer.view({ lock: 'gpu' })
+  expect(lock).toMatchObject({ moreHolders: 5 })
+  expect(lock?.holders).toHaveLength(200)
+  viewer.access = { user: 'ada', may: ['look'], prefix: 'election:1' }
+  expect(await viewer.view()).not.toHaveProperty('moreElections')
+})
+
 test('a command is quoted for sh; a name with a control character has none but doctor', async () => {
   const viewer = makeViewer()
   const name = "-$(touch x) 'q'"

@@ -51,7 +51,7 @@ export function consoleView(store: ShownStore, frame: ViewFrame, viewer: Viewer)
     ...troubleView(store.findings, looks, sight),
     table: tableView(store, sight, query),
     ...lockOf(store, viewer),
-    elections: electionViews(store, sight),
+    ...electionViews(store, sight),
     actions: frame.actions.filter(
       (action) => action.store === store.storeName && sight.sees(action.lock),
     ),
@@ -92,7 +92,10 @@ function lockOf(
   return view === null && !isLockKnown ? {} : { lock: view }
 }
 
-function electionViews({ looks }: ShownStore, sight: Sight): ElectionView[] {
+function electionViews(
+  { looks }: ShownStore,
+  sight: Sight,
+): Pick<ConsoleView, 'elections' | 'moreElections'> {
   const nowMs = looks.moment.monotonicMs
   const elections: ElectionView[] = []
   for (const known of looks.known.elections()) {
@@ -104,7 +107,13 @@ function electionViews({ looks }: ShownStore, sight: Sight): ElectionView[] {
       candidates: known.info.waiters.length,
     })
   }
-  return elections.sort((one, other) => (one.lock < other.lock ? -1 : 1)).slice(0, MOST_ELECTIONS)
+  const more = elections.length - MOST_ELECTIONS
+  return {
+    elections: elections
+      .sort((one, other) => (one.lock < other.lock ? -1 : 1))
+      .slice(0, MOST_ELECTIONS),
+    ...(more > 0 ? { moreElections: more } : {}),
+  }
 }
 
 function storeView({ storeName, source, looks, doctor }: ShownStore, sight: Sight): StoreView {

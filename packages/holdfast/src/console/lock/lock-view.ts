@@ -52,6 +52,7 @@ function busyView(
   const first = inTheWay(known)
   const local = info.waiters.reduce((sum, { owner }) => sum + (owner.localWaiters ?? 0), 0)
   const holders = info.holders.slice(0, MOST_HOLDERS)
+  const more = info.holders.length - holders.length
   const waiters = info.waiters.slice(0, MOST_WAITERS)
   const silentWaiters = silent.of(lock).map((wait) => silentWaiterView(wait, sight, nowMs))
   return {
@@ -60,6 +61,7 @@ function busyView(
     ...(info.kind === 'semaphore' ? { capacity: info.capacity } : {}),
     isFree: info.holders.length === 0,
     holders: holders.map((holder) => holderView(known, holder, nowMs)),
+    ...(more > 0 ? { moreHolders: more } : {}),
     waiters: waiters.map((waiter) =>
       waiterView(known, waiter, nowMs, holds.get(waiter.owner.clientId) ?? []),
     ),

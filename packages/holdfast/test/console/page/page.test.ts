@@ -259,6 +259,15 @@ describe('one lock', () => {
     expect(members.map((member) => /\bsilent\b/.test(member))).toEqual([true, false, false])
   })
 
+  full('holders and elections that are left out are counted', async () => {
+    fake.view = { ...views.quietView(), moreElections: 1_234 }
+    fake.locks.set(HOT, { ...views.hotLock(), moreHolders: 5 })
+    const page = await open(`/?lock=${HOT}`)
+    await page.locator('.elections').getByText('and 1,234 more').waitFor()
+    await page.locator('.elections .section-head').getByText('1,236').waitFor()
+    await page.locator('.holders').getByText('and 5 more').waitFor()
+  })
+
   full('a lock that is not there, or outside of the prefix, is no error', async () => {
     const page = await open('/?lock=nothing')
     await page.getByText('No such lock').waitFor()
