@@ -31,19 +31,19 @@ export function chart(results: readonly Results[]): string {
   const most = Math.max(...bars.map(([, ms]) => Number(ms)))
   const lines = bars.map(([name, ms], at) => {
     const y = 58 + at * 30
-    const width = Math.max(2, Math.round((Number(ms) / most) * 400))
+    const width = Math.max(2, Math.round((Number(ms) / most) * 180))
     const colour = at === 0 ? '#0f766e' : '#94a3b8'
-    return `  <text x="196" y="${y + 15}" text-anchor="end" fill="#334155">${name}</text>
-  <rect x="206" y="${y}" width="${width}" height="20" rx="4" fill="${colour}" />
-  <text x="${214 + width}" y="${y + 15}" fill="#334155">${ms} ms</text>`
+    return `  <text x="186" y="${y + 15}" text-anchor="end" fill="#334155">${name}</text>
+  <rect x="194" y="${y}" width="${width}" height="20" rx="4" fill="${colour}" />
+  <text x="${202 + width}" y="${y + 15}" fill="#334155">${ms} ms</text>`
   })
   const height = 74 + bars.length * 30
   const label = `99 of 100 waiters got the lock within: ${bars.map(([name, ms]) => `${name} ${ms} ms`).join(', ')}.`
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" role="img" aria-labelledby="title desc" font-family="Inter, Arial, sans-serif" font-size="13">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 456 ${height}" role="img" aria-labelledby="title desc" font-family="Inter, Arial, sans-serif" font-size="13">
   <title id="title">The wait for a hot lock</title>
   <desc id="desc">${label}</desc>
-  <rect x="1" y="1" width="718" height="${height - 2}" rx="14" fill="#f8fafc" stroke="#cbd5e1" />
-  <text x="360" y="34" text-anchor="middle" fill="#334155" font-size="14" font-weight="600">99 of 100 waiters of a hot lock on Redis got it within</text>
+  <rect x="1" y="1" width="454" height="${height - 2}" rx="14" fill="#f8fafc" stroke="#cbd5e1" />
+  <text x="228" y="34" text-anchor="middle" fill="#334155" font-weight="600">99 of 100 waiters of a hot lock on Redis got it within</text>
 ${lines.join('\n')}
 </svg>
 `
