@@ -58,8 +58,10 @@ export type FenceTransaction = SqlTransaction
  * Notes the token of a lease with a resource, in the caller's transaction, and refuses a stale one.
  * Other writers of the resource wait until this transaction ends, so let it end soon.
  *
- * A client of Redis has no such transactions. With one it is only a check: a later holder may write
- * between the check and the next write. `fencedWrite` does both in one step.
+ * Call it before you read what decides the write: from then on earlier holders are refused.
+ *
+ * A client of Redis has no such transactions. With one, a later holder may write between this call
+ * and the next write, so write with `fencedWrite`, which checks and writes in one step.
  * @param resource the name of what is written under the lock, of up to 512 bytes
  * @throws StaleTokenError when the resource has seen a larger token, or the same one from another
  * owner. Nothing was written; roll back.
