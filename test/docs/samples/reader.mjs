@@ -1,4 +1,5 @@
 /** The program around a sample: what it takes for granted, and servers at the ports it names. */
+import { EventEmitter } from 'node:events'
 import './ports.mjs'
 
 const nothing = async () => undefined
@@ -22,7 +23,11 @@ Object.assign(globalThis, {
   stop: nothing,
   train: nothing,
   seenEnough: () => true,
-  server: { close: nothing },
+  server: Object.assign(new EventEmitter(), {
+    close() {
+      queueMicrotask(() => this.emit('close'))
+    },
+  }),
   client: { quit: nothing },
   userId: 'user',
   signal: new AbortController().signal,
