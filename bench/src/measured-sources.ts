@@ -24,6 +24,7 @@ export const MEASURED_SOURCES: Readonly<Record<string, readonly string[]>> = {
   check: ['packages/conformance/src'],
   // A start loads the whole command, and opens a store.
   cli: ['packages/holdfast/src'],
+  console: [...inLibrary('console', 'cli/commands'), ...store('redis')],
   embedded: EMBEDDED,
   'embedded-files': EMBEDDED,
   etcd: store('coordination', 'etcd'),

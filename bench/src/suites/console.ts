@@ -1,0 +1,186 @@
+/**
+ * What looking costs: `holdfast console` over a Redis with 10 000 locks among a million other keys,
+ * and five viewers. Also how soon it shows something, and what it answers while the server hangs.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import { Redis } from 'ioredis5'
+import { createLocks, type Locks } from 'holdfast'
+import { redisStore } from 'holdfast/redis'
+import { startConsole, type ConsoleProcess } from '../console/console-process.js'
+import { Viewers } from '../console/viewers.js'
+import { processorMs } from '../processor-time.js'
+import { ms, type Row } from '../report.js'
+import { median, percentile } from '../stats.js'
+import type { BenchSuite, Progress } from '../suite.js'
+
+const LOCKS = 10_000
+const OTHER_KEYS = 1_000_000
+const WAITERS = 50
+const VIEWERS = 5
+const HOUR_MS = 3_600_000
+const COUNTED_MS = 30_000
+const TURN_MS = 4000
+const HANG_MS = 8000
+
+export const suite: BenchSuite = { measure }
+
+async function measure(rounds: number, progress: Progress): Promise<Row[]> {
+  const server = await startRedis()
+  const client = new Redis(server.port)
+  const locks = createLocks(redisStore({ client }), { ttlMs: HOUR_MS, renew: false })
+  const waiting = createLocks(redisStore({ client }), { waitMs: HOUR_MS })
+  let console: ConsoleProcess | undefined
+  const viewers: Viewers[] = []
+  try {
+    progress('console: filling the server')
+    await fill(client, locks, waiting)
+    progress('console: first rows')
+    console = await startConsole(server.url)
+    viewers.push(await Viewers.start(console.address, VIEWERS))
+    const start = startRow(console)
+    await console.hasSeenAll()
+    progress(`console: ${VIEWERS} viewers for ${COUNTED_MS / 1000} s`)
+    const shares = await shareRows(server, console, viewers[0] as Viewers)
+    const beside = await besideRow(locks, viewers[0] as Viewers, rounds, progress)
+    progress('console: a server that hangs')
+    const hang = await hangRow(server, viewers[0] as Viewers)
+    return [start, ...shares, beside, hang]
+  } finally {
+    for (const one of viewers) one.stop()
+    await console?.stop()
+    await Promise.all([waiting, locks].map((one) => one.close({ graceMs: 0 })))
+    client.disconnect()
+    await server.stop()
+  }
+}
+
+async function fill(client: Redis, locks: Locks, waiting: Locks): Promise<void> {
+  const step = 10_000
+  const script = `for n = ARGV[1], ARGV[1] + ${step} - 1 do redis.call('SET', 'other:' .. n, n) end`
+  for (let from = 0; from < OTHER_KEYS; from += step) await client.eval(script, 0, from)
+  for (let from = 0; from < LOCKS; from += 1000) {
+    const names = Array.from({ length: 1000 }, (_, index) => `held:${from + index}`)
+    await Promise.all(names.map((name) => locks.mutex(name).acquire()))
+  }
+  for (let index = 0; index < WAITERS; index += 1)
+    waiting
+      .mutex(`held:${index}`)
+      .acquire()
+      .catch(() => undefined)
+}
+
+function startRow({ firstRowsMs }: ConsoleProcess): Row {
+  return {
+    workload: 'first rows after the command, cold',
+    measured: ms(firstRowsMs),
+    against: '',
+    bar: '≤ 1 s',
+    reached: firstRowsMs <= 1000,
+    rounds: { firstRowsMs: [firstRowsMs] },
+  }
+}
+
+/** The server's share without viewers is what its waiters and idle connections cost. */
+async function shareRows(
+  server: RedisServer,
+  console: ConsoleProcess,
+  viewers: Viewers,
+): Promise<Row[]> {
+  const used = async (): Promise<{ server: number; console: number }> => {
+    const pids = [server.pid, console.pid] as const
+    const before = pids.map(processorMs)
+    const startMs = performance.now()
+    await sleep(COUNTED_MS)
+    const tookMs = performance.now() - startMs
+    const [ofServer = NaN, ofConsole = NaN] = pids.map(
+      (pid, at) => (processorMs(pid) - (before[at] ?? NaN)) / tookMs,
+    )
+    return { server: ofServer, console: ofConsole }
+  }
+  await console.forgetSteps()
+  const looking = await used()
+  const longestMs = await console.longestStepMs()
+  await viewers.pause()
+  const alone = await used()
+  await viewers.resume()
+  const shares = [
+    ['server', looking.server - alone.server],
+    ['console', looking.console],
+  ] as const
+  return [
+    ...shares.map(([name, share]) => ({
+      workload: `${LOCKS} locks, a million other keys, ${VIEWERS} viewers: the ${name}`,
+      measured: `${(share * 100).toFixed(1)}% of a core`,
+      against: '',
+      bar: '≤ 3%',
+      reached: share <= 0.03,
+      rounds: { share: [share] },
+    })),
+    {
+      workload: 'the longest step of its event loop meanwhile',
+      measured: ms(longestMs),
+      against: '',
+      bar: '≤ 20 ms',
+      reached: longestMs <= 20,
+      rounds: { longestMs: [longestMs] },
+    },
+  ]
+}
+
+/** A pair of acquire and release, with and without viewers in turn. */
+async function besideRow(
+  locks: Locks,
+  viewers: Viewers,
+  rounds: number,
+  progress: Progress,
+): Promise<Row> {
+  const [beside, alone]: [number[], number[]] = [[], []]
+  for (let round = 1; round <= rounds; round += 1) {
+    progress(`console: a lock beside it, round ${round} of ${rounds}`)
+    await viewers.resume()
+    beside.push(await p99OfPairs(locks))
+    await viewers.pause()
+    alone.push(await p99OfPairs(locks))
+  }
+  await viewers.resume()
+  const ratio = median(beside.map((value, at) => value / (alone[at] ?? NaN)))
+  return {
+    workload: 'p99 of a free lock beside the viewers',
+    measured: ms(median(beside)),
+    against: `${ratio.toFixed(2)}x of without viewers, ${ms(median(alone))}`,
+    bar: '≤ 1.2x',
+    reached: ratio <= 1.2,
+    rounds: { beside, alone },
+  }
+}
+
+async function p99OfPairs(locks: Locks): Promise<number> {
+  const times: number[] = []
+  const endMs = performance.now() + TURN_MS
+  for (let nowMs = performance.now(); nowMs < endMs;) {
+    const lease = await locks.mutex('free').acquire()
+    await lease.release()
+    const thenMs = performance.now()
+    times.push(thenMs - nowMs)
+    nowMs = thenMs
+  }
+  return percentile(times, 0.99)
+}
+
+async function hangRow(server: RedisServer, viewers: Viewers): Promise<Row> {
+  await viewers.forgetTimes()
+  server.pause()
+  await sleep(HANG_MS)
+  server.resume()
+  const times = await viewers.times()
+  const longest = Math.max(...times)
+  return {
+    workload: `answers of the console while the server hangs for ${HANG_MS / 1000} s, the slowest`,
+    measured: ms(longest),
+    against: '',
+    bar: '≤ 100 ms',
+    reached: longest <= 100,
+    rounds: { answerMs: times },
+  }
+}
