@@ -29,7 +29,7 @@ const server = app.listen(Number(process.env.PORT ?? 3000), () =>
 
 async function end() {
   await locks.close()
-  await client.quit()
+  client.disconnect()
 }
 
 process.once('SIGTERM', () => server.close(() => void end()))

@@ -25,7 +25,7 @@ const server = serve({ fetch: app.fetch, port }, (at) => console.log(`listening 
 
 async function end() {
   await locks.close()
-  await client.quit()
+  client.disconnect()
 }
 
 process.once('SIGTERM', () => server.close(() => void end()))

@@ -8,7 +8,7 @@ import { postgresOutcomes, redisOutcomes } from './outcomes.mjs'
 export async function openServices(url) {
   if (url.startsWith('redis:')) {
     const client = new Redis(url)
-    const end = () => client.quit()
+    const end = () => client.disconnect()
     return { store: redisStore({ client }), outcomes: redisOutcomes(client), end }
   }
   const pool = new Pool({ connectionString: url })

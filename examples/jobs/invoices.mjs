@@ -23,7 +23,7 @@ const worker = new Worker('invoices', processor, { connection: { url }, concurre
 async function end() {
   await worker.close() // waits for the running jobs
   await locks.close()
-  await client.quit()
+  client.disconnect()
 }
 
 process.once('SIGTERM', () => void end())

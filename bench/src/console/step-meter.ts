@@ -1,4 +1,4 @@
-/** Loaded before a program: tells its parent by how much a timer of 1 ms came late at most. */
+/** Loaded before a program. Sends its parent by how much a timer of 1 ms came late at most. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const delays = monitorEventLoopDelay({ resolution: 1 })

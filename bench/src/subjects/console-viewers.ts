@@ -1,6 +1,6 @@
 /**
- * Looks at a console as its page does, at other rows each: `console-viewers.js ADDRESS COUNT`. Its
- * parent tells it to pause, to resume, and to say how long the answers took.
+ * Looks at a console as its page does, at other rows each: `console-viewers.js ADDRESS COUNT`. By
+ * messages of its parent it pauses, resumes, and sends how long the answers took.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { requestFor, type View } from '../console/view.js'

@@ -36,6 +36,6 @@ declare const lease: Lease
 declare const pool: import('pg').Pool
 declare const sql: import('postgres').Sql
 declare const db: import('kysely').Kysely<{ stock: { id: number; amount: number } }>
-declare const server: NodeJS.EventEmitter & { close(): unknown }
-declare const client: { quit(): Promise<unknown> }
+declare const server: import('node:http').Server
+declare const client: { disconnect(): void }
 declare const redis: import('ioredis').Redis

@@ -27,8 +27,10 @@ Object.assign(globalThis, {
     close() {
       queueMicrotask(() => this.emit('close'))
     },
+    closeIdleConnections() {},
+    closeAllConnections() {},
   }),
-  client: { quit: nothing },
+  client: { disconnect() {} },
   userId: 'user',
   signal: new AbortController().signal,
   shutdown: new AbortController().signal,
