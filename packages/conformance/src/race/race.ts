@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { isLockError } from 'holdfast'
-import type { Claim, MaybePromise, Renewal, Store } from 'holdfast/store'
+import type { AttemptResult, Claim, MaybePromise, Renewal, Store } from 'holdfast/store'
 import type { Context } from '../context.js'
 
 /** A claim of a scene, and the client that acts for it. */
@@ -158,7 +158,8 @@ async function resultOf(
   const next = { ...claim, id: context.random.id() }
   const options = { enqueue: false, tokens: 1 }
   const third = (await answerOf(() => store.attempt(next, options))).outcome
-  const states = await Promise.all(parties.map(stateOf))
+  const shownIds = new Set(shown.map(({ claimId }) => claimId))
+  const states = await Promise.all(parties.map((party) => stateOf(context, party, shownIds)))
   const held = states.filter(({ isHeld }) => isHeld).map(({ text }) => text)
   const texts = states.map(({ text }) => text).sort()
   const state = `${texts.join(', ')}; shown: ${holders.join()}; next: ${third}`
@@ -171,18 +172,26 @@ async function resultOf(
   return result
 }
 
-async function stateOf({
-  label,
-  claim,
-  store,
-  waits,
-}: Party): Promise<{ text: string; isHeld: boolean }> {
+async function stateOf(
+  context: Context,
+  { label, claim, store, waits }: Party,
+  shown: ReadonlySet<string>,
+): Promise<{ text: string; isHeld: boolean }> {
   if (waits === true) {
-    const { outcome } = await answerOf(() => store.attempt(claim, { enqueue: true, tokens: 1 }))
+    let { outcome } = await attempt(store, claim)
+    // A member of an ensemble may not know yet that the claim is in front: it is asked again.
+    for (let tries = 1; outcome === 'waiting' && shown.has(claim.id) && tries < TRIES; tries += 1) {
+      await pause(context, LONGEST_PAUSE_MS)
+      ;({ outcome } = await attempt(store, claim))
+    }
     return { text: `${label} ${outcome}`, isHeld: outcome === 'granted' }
   }
   const outcome = await answerOf(() => renew(store, claim))
   return { text: `${label} ${outcome}`, isHeld: outcome === 'renewed' }
+}
+
+function attempt(store: Store, claim: Claim): Promise<AttemptResult> {
+  return answerOf(() => store.attempt(claim, { enqueue: true, tokens: 1 }))
 }
 
 /** Renews a claim. Rejects when the outcome is unknown. */
