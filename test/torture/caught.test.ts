@@ -12,7 +12,8 @@ import { torture } from './support/torture.js'
 const full = isFull()
 /** The others take minutes, or need luck within a few seconds. */
 const USUAL = ['held-without-deadline']
-const [SECONDS, MOST_SEEDS] = [10, 4]
+// A run of a busy machine may see none of the moments that show a fault: then the next seed does.
+const [SECONDS, MOST_SEEDS] = [10, 8]
 
 async function brokenBy(
   args: readonly string[],
@@ -63,7 +64,7 @@ test('a broken copy of the command line runs the parts that were edited', () => 
 describe.concurrent('a library that is broken on purpose', () => {
   test.for(MUTATIONS.filter(({ name }) => full || USUAL.includes(name)))(
     '$name is caught',
-    { timeout: 600_000 },
+    { timeout: 900_000 },
     async ({ name, of, store, faults, seconds, shows }, { expect: its, skip }) => {
       if (faults.includes('disk-stalled') && process.env['HOLDFAST_NEWEST'] === 'none')
         skip('disk-stalled needs the newest etcd, and HOLDFAST_NEWEST is none')
