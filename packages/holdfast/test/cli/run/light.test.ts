@@ -30,9 +30,10 @@ it('random bytes have the length asked for, and no two are alike', () => {
 })
 
 it('both clocks run alike', () => {
-  const differences = Array.from({ length: 20 }, () => light.now() - performance.now())
-  const began = Math.min(...differences)
+  // The process may lose the core between two reads, which makes a difference smaller.
+  const difference = (): number =>
+    Math.max(...Array.from({ length: 20 }, () => light.now() - performance.now()))
+  const began = difference()
   for (let index = 0; index < 1e6; index += 1) Math.sqrt(index)
-  const later = Array.from({ length: 20 }, () => light.now() - performance.now())
-  expect(Math.abs(Math.min(...later) - began)).toBeLessThan(1)
+  expect(Math.abs(difference() - began)).toBeLessThan(1)
 })
