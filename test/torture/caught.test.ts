@@ -15,17 +15,21 @@ const USUAL = ['held-without-deadline']
 // A run of a busy machine may see none of the moments that show a fault: then the next seed does.
 const [SECONDS, MOST_SEEDS] = [10, 8]
 
+/** Runs seeds until one breaks one of the properties, and resolves to all that this seed broke. */
 async function brokenBy(
   args: readonly string[],
+  shows: readonly string[],
   seconds = SECONDS,
-): Promise<{ broken: string[]; seeds: number }> {
+): Promise<string[]> {
   for (let seed = 1; ; seed += 1) {
     const run = await torture(...args, '--seconds', String(seconds), '--seed', String(seed))
     const broken = [...run.stdout.matchAll(/^ {2}(\S+) +BROKEN/gm)].map(
       ([, property = '']) => property,
     )
     expect(run.left, run.stderr.slice(-2000)).toEqual([])
-    if (broken.length > 0 || seed === MOST_SEEDS) return { broken, seeds: seed }
+    // Another one may break first: a busy machine lets leases end that are held.
+    const isShown = shows.some((property) => broken.includes(property))
+    if (isShown || seed === MOST_SEEDS) return broken
   }
 }
 
@@ -79,10 +83,9 @@ describe.concurrent('a library that is broken on purpose', () => {
         '--mutation',
         name,
       ]
-      const { broken } = await brokenBy(what, seconds)
-      its(broken.filter((property) => (shows as readonly string[]).includes(property))).not.toEqual(
-        [],
-      )
+      const broken = await brokenBy(what, shows, seconds)
+      const shown = broken.filter((property) => (shows as readonly string[]).includes(property))
+      its(shown, `broken: ${broken.join(', ')}`).not.toEqual([])
     },
   )
 })
@@ -99,14 +102,8 @@ describe.concurrent('a broken lock on the real Redis', () => {
     '%s is caught',
     { timeout: 240_000 },
     async ([id, faults, shows], { expect: its }) => {
-      const { broken } = await brokenBy([
-        '--store',
-        'redis',
-        '--subject',
-        `control:${id}`,
-        '--faults',
-        faults,
-      ])
+      const what = ['--store', 'redis', '--subject', `control:${id}`, '--faults', faults]
+      const broken = await brokenBy(what, [shows])
       its(broken).toContain(shows)
     },
   )

@@ -69,10 +69,10 @@ export const REDLOCK_SCENARIOS: readonly Scenario[] = [
     name: 'given-up-vote',
     about:
       'An attempt is sent twice and refused; its first copy arrives last, and the withdrawal only after a renewal',
-    atMs: 1900,
+    atMs: 1800,
     requestTimeoutMs: 300,
-    seed: 517,
-    cut: cut(0, 2, 2060, 400),
+    seed: 33,
+    cut: cut(0, 2, 2087, 400),
   }),
   {
     name: 'owed-vote',
