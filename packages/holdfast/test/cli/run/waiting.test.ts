@@ -25,7 +25,7 @@ afterEach(() => {
 
 it.skipIf(isatty(2))('reports the holder once, and not before 10 s', async () => {
   const locks = createLocks(memoryStore(), { label: 'nightly backup', ttlMs: 60_000 })
-  await locks.mutex('job').acquire()
+  const lease = await locks.mutex('job').acquire()
   const stop = reportWait(locks, 'job', STORE)
   await vi.advanceTimersByTimeAsync(9_900)
   expect(written).toBe('')
@@ -36,14 +36,17 @@ it.skipIf(isatty(2))('reports the holder once, and not before 10 s', async () =>
   await vi.advanceTimersByTimeAsync(20_000)
   expect(written.match(/waiting/g)).toHaveLength(1)
   stop()
+  // A lease that is collected is warned of.
+  await lease.release()
   await locks.close()
 })
 
 it.skipIf(isatty(2))('says nothing about a wait that has ended', async () => {
   const locks = createLocks(memoryStore())
-  await locks.mutex('job').acquire()
+  const lease = await locks.mutex('job').acquire()
   reportWait(locks, 'job', STORE)()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(written).toBe('')
+  await lease.release()
   await locks.close()
 })
