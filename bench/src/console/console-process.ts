@@ -57,21 +57,23 @@ export class ConsoleProcess {
     throw new Error(`The console did not see all locks within ${ALL_SEEN_WITHIN_MS / 1000} s.`)
   }
 
-  async forgetSteps(): Promise<void> {
-    await this.longestStepMs()
-  }
-
-  /** Resolves to the longest step since it was asked before. */
-  async longestStepMs(): Promise<number> {
-    const answer = once(this.#child, 'message')
-    this.#child.send('longest step')
-    const [stepMs] = (await answer) as [number]
-    return stepMs
+  /** Resolves to the longest step of its event loop within a time, in milliseconds. */
+  async longestStepMs(withinMs: number): Promise<number> {
+    await this.#askMeter()
+    await sleep(withinMs)
+    return (await this.#askMeter()) as number
   }
 
   async stop(): Promise<void> {
     const exit = once(this.#child, 'exit')
     this.#child.kill()
     await exit
+  }
+
+  async #askMeter(): Promise<unknown> {
+    const answer = once(this.#child, 'message')
+    this.#child.send('next')
+    const [said] = (await answer) as [unknown]
+    return said
   }
 }

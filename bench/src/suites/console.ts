@@ -98,9 +98,8 @@ async function shareRows(
     )
     return { server: ofServer, console: ofConsole }
   }
-  await console.forgetSteps()
   const looking = await used()
-  const longestMs = await console.longestStepMs()
+  const longestMs = await console.longestStepMs(COUNTED_MS)
   await viewers.pause()
   const alone = await used()
   await viewers.resume()

@@ -10,7 +10,7 @@ import type { KnownLocks } from './known-locks.js'
 /** How many locks one request describes. */
 export const PAGE = 200
 /** The part of the time that the walk may take. */
-const DUTY = 0.03
+const DUTY = 0.02
 const LONGEST_REST_MS = 10_000
 /** How many steps of one kind tell what such a step costs. */
 const MOST_TIMES = 16
