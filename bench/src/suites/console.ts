@@ -8,6 +8,7 @@ import { Redis } from 'ioredis5'
 import { createLocks, type Locks } from 'holdfast'
 import { redisStore } from 'holdfast/redis'
 import { startConsole, type ConsoleProcess } from '../console/console-process.js'
+import { scrollTimes } from '../console/scroll.js'
 import { Viewers } from '../console/viewers.js'
 import { processorMs } from '../processor-time.js'
 import { ms, type Row } from '../report.js'
@@ -43,9 +44,11 @@ async function measure(rounds: number, progress: Progress): Promise<Row[]> {
     progress(`console: ${VIEWERS} viewers for ${COUNTED_MS / 1000} s`)
     const shares = await shareRows(server, console, viewers[0] as Viewers)
     const beside = await besideRow(locks, viewers[0] as Viewers, rounds, progress)
+    progress('console: a page that scrolls')
+    const scroll = scrollRow(await scrollTimes(console.address))
     progress('console: a server that hangs')
     const hang = await hangRow(server, viewers[0] as Viewers)
-    return [start, ...shares, beside, hang]
+    return [start, ...shares, beside, scroll, hang]
   } finally {
     for (const one of viewers) one.stop()
     await console?.stop()
@@ -165,6 +168,18 @@ async function p99OfPairs(locks: Locks): Promise<number> {
     nowMs = thenMs
   }
   return percentile(times, 0.99)
+}
+
+function scrollRow(times: readonly number[]): Row {
+  const longest = Math.max(...times)
+  return {
+    workload: `rows after a far scroll in the page, the slowest of ${times.length}`,
+    measured: `${ms(longest)}, median ${ms(median(times))}`,
+    against: '',
+    bar: '≤ 150 ms',
+    reached: longest <= 150,
+    rounds: { scrollMs: times },
+  }
 }
 
 async function hangRow(server: RedisServer, viewers: Viewers): Promise<Row> {
