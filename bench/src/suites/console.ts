@@ -2,6 +2,7 @@
  * What looking costs: `holdfast console` over a Redis with 10 000 locks among a million other keys,
  * and five viewers. Also how soon it shows something, and what it answers while the server hangs.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import { Redis } from 'ioredis5'
@@ -23,6 +24,9 @@ const HOUR_MS = 3_600_000
 const COUNTED_MS = 30_000
 const TURN_MS = 4000
 const HANG_MS = 8000
+const WINDOWS = 10
+/** How late a timer of a process that does nothing is at most, while the machine runs. */
+const CALM_MS = 6
 
 export const suite: BenchSuite = { measure }
 
@@ -102,7 +106,7 @@ async function shareRows(
     return { server: ofServer, console: ofConsole }
   }
   const looking = await used()
-  const longestMs = await console.longestStepMs(COUNTED_MS)
+  const steps = await stepRow(console)
   await viewers.pause()
   const alone = await used()
   await viewers.resume()
@@ -119,15 +123,33 @@ async function shareRows(
       reached: share <= 0.03,
       rounds: { share: [share] },
     })),
-    {
-      workload: 'the longest step of its event loop meanwhile',
-      measured: ms(longestMs),
-      against: '',
-      bar: '≤ 20 ms',
-      reached: longestMs <= 20,
-      rounds: { longestMs: [longestMs] },
-    },
+    steps,
   ]
+}
+
+/**
+ * A process that does nothing is late, too, when the machine stands still. Windows in which it was
+ * are left out.
+ */
+async function stepRow(console: ConsoleProcess): Promise<Row> {
+  const [all, calm]: [number[], number[]] = [[], []]
+  for (let window = 0; window < WINDOWS; window += 1) {
+    const idle = monitorEventLoopDelay({ resolution: 1 })
+    idle.enable()
+    const stepMs = await console.longestStepMs(COUNTED_MS / WINDOWS)
+    idle.disable()
+    all.push(stepMs)
+    if (idle.max / 1e6 <= CALM_MS) calm.push(stepMs)
+  }
+  const longest = Math.max(...(calm.length > 0 ? calm : all))
+  return {
+    workload: 'the longest step of its event loop meanwhile',
+    measured: `${ms(longest)}, median of ${calm.length} windows ${ms(median(calm))}`,
+    against: `${WINDOWS - calm.length} windows left out, in which the machine stood still`,
+    bar: '≤ 20 ms',
+    reached: longest <= 20,
+    rounds: { all, calm },
+  }
 }
 
 /** A pair of acquire and release, with and without viewers in turn. */
