@@ -165,12 +165,20 @@ export function redlockFloor(runners: readonly ScriptRunner[]): Locker {
 
 function majorityOf(answers: readonly Promise<unknown>[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    let missing = Math.floor(answers.length / 2) + 1
+    const most = Math.floor(answers.length / 2)
+    let [missing, failed] = [most + 1, 0]
     for (const answer of answers) {
-      answer.then(() => {
-        missing -= 1
-        if (missing === 0) resolve()
-      }, reject)
+      answer.then(
+        () => {
+          missing -= 1
+          if (missing === 0) resolve()
+        },
+        (error: unknown) => {
+          failed += 1
+          // One that has not released yet does not decide.
+          if (failed > answers.length - most - 1) reject(error)
+        },
+      )
     }
   })
 }
