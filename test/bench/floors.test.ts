@@ -31,12 +31,6 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Resolves to the script calls of the server so far. */
-async function scriptCalls(): Promise<number> {
-  const stats = await client.info('commandstats')
-  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
-}
-
 async function expectExclusion(locker: Locker): Promise<void> {
   const acquire = locker('excluded')
   const release = await acquire()
@@ -64,23 +58,23 @@ test.each([
 test('the requests of one tick travel in one call, at most 32 of them', async () => {
   const batches = new FloorBatches(throughIoredis(client))
   await batches.acquire('loaded', 'id')
-  const before = await scriptCalls()
+  const before = await server.scriptCalls()
   const names = Array.from({ length: 40 }, (_, index) => `tick ${index}`)
   const tokens = await Promise.all([
     batches.release('loaded', 'id'),
     ...names.map((name) => batches.acquire(name, 'id')),
   ])
   expect(Math.min(...tokens)).toBeGreaterThan(1e15)
-  expect((await scriptCalls()) - before).toBe(2)
+  expect((await server.scriptCalls()) - before).toBe(2)
 })
 
 test('a release that is not awaited travels with the next attempt', async () => {
   const acquire = redisRunFloor(throughIoredis(client))('run')
   const release = await acquire()
-  const before = await scriptCalls()
+  const before = await server.scriptCalls()
   await release()
   await acquire()
-  expect((await scriptCalls()) - before).toBe(1)
+  expect((await server.scriptCalls()) - before).toBe(1)
 })
 
 /** Answers each call with this, or never. */

@@ -1,8 +1,7 @@
 /** How long a page of the console shows drawn placeholders after a far scroll, in Chromium. */
-import { existsSync } from 'node:fs'
+import { chromiumProgram } from '@holdfast/servers/chromium'
 import { chromium } from 'playwright-core'
 
-const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser']
 const SCROLLS = 20
 const MOST_MS = 5000
 
@@ -28,8 +27,7 @@ const SCROLL_AND_TIME = `(share) => new Promise((resolve) => {
 
 /** Resolves to the times of the scrolls, in milliseconds. */
 export async function scrollTimes(address: string): Promise<number[]> {
-  const executablePath = PROGRAMS.find((path) => existsSync(path))
-  if (executablePath === undefined) throw new Error('There is no Chromium: node scripts/needs.mjs')
+  const executablePath = chromiumProgram()
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 860 } })

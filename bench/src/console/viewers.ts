@@ -26,10 +26,6 @@ export class Viewers {
     await this.#tell('resume')
   }
 
-  async forgetTimes(): Promise<void> {
-    await this.#tell('times')
-  }
-
   /** Resolves to how long the answers since the last call took, in milliseconds. */
   async times(): Promise<number[]> {
     return (await this.#tell('times')) as number[]

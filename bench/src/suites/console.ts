@@ -35,27 +35,27 @@ async function measure(rounds: number, progress: Progress): Promise<Row[]> {
   const client = new Redis(server.port)
   const locks = createLocks(redisStore({ client }), { ttlMs: HOUR_MS, renew: false })
   const waiting = createLocks(redisStore({ client }), { waitMs: HOUR_MS })
-  let console: ConsoleProcess | undefined
-  const viewers: Viewers[] = []
+  let command: ConsoleProcess | undefined
+  let viewers: Viewers | undefined
   try {
     progress('console: filling the server')
     await fill(client, locks, waiting)
     progress('console: first rows')
-    console = await startConsole(server.url)
-    viewers.push(await Viewers.start(console.address, VIEWERS))
-    const start = startRow(console)
-    await console.hasSeenAll()
+    command = await startConsole(server.url)
+    viewers = await Viewers.start(command.address, VIEWERS)
+    const start = startRow(command)
+    await command.hasSeenAll()
     progress(`console: ${VIEWERS} viewers for ${COUNTED_MS / 1000} s`)
-    const shares = await shareRows(server, console, viewers[0] as Viewers)
-    const beside = await besideRow(locks, viewers[0] as Viewers, rounds, progress)
+    const shares = await shareRows(server, command, viewers)
+    const beside = await besideRow(locks, viewers, rounds, progress)
     progress('console: a page that scrolls')
-    const scroll = scrollRow(await scrollTimes(console.address))
+    const scroll = scrollRow(await scrollTimes(command.address))
     progress('console: a server that hangs')
-    const hang = await hangRow(server, viewers[0] as Viewers)
+    const hang = await hangRow(server, viewers)
     return [start, ...shares, beside, scroll, hang]
   } finally {
-    for (const one of viewers) one.stop()
-    await console?.stop()
+    viewers?.stop()
+    await command?.stop()
     await Promise.all([waiting, locks].map((one) => one.close({ graceMs: 0 })))
     client.disconnect()
     await server.stop()
@@ -91,11 +91,11 @@ function startRow({ firstRowsMs }: ConsoleProcess): Row {
 /** The server's share without viewers is what its waiters and idle connections cost. */
 async function shareRows(
   server: RedisServer,
-  console: ConsoleProcess,
+  command: ConsoleProcess,
   viewers: Viewers,
 ): Promise<Row[]> {
   const used = async (): Promise<{ server: number; console: number }> => {
-    const pids = [server.pid, console.pid] as const
+    const pids = [server.pid, command.pid] as const
     const before = pids.map(processorMs)
     const startMs = performance.now()
     await sleep(COUNTED_MS)
@@ -106,7 +106,7 @@ async function shareRows(
     return { server: ofServer, console: ofConsole }
   }
   const looking = await used()
-  const steps = await stepRow(console)
+  const steps = await stepRow(command)
   await viewers.pause()
   const alone = await used()
   await viewers.resume()
@@ -131,12 +131,12 @@ async function shareRows(
  * A process that does nothing is late, too, when the machine stands still. Windows in which it was
  * are left out.
  */
-async function stepRow(console: ConsoleProcess): Promise<Row> {
+async function stepRow(command: ConsoleProcess): Promise<Row> {
   const [all, calm]: [number[], number[]] = [[], []]
   for (let window = 0; window < WINDOWS; window += 1) {
     const idle = monitorEventLoopDelay({ resolution: 1 })
     idle.enable()
-    const stepMs = await console.longestStepMs(COUNTED_MS / WINDOWS)
+    const stepMs = await command.longestStepMs(COUNTED_MS / WINDOWS)
     idle.disable()
     all.push(stepMs)
     if (idle.max / 1e6 <= CALM_MS) calm.push(stepMs)
@@ -205,7 +205,7 @@ function scrollRow(times: readonly number[]): Row {
 }
 
 async function hangRow(server: RedisServer, viewers: Viewers): Promise<Row> {
-  await viewers.forgetTimes()
+  await viewers.times()
   server.pause()
   await sleep(HANG_MS)
   server.resume()

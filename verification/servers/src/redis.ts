@@ -124,6 +124,12 @@ export class RedisServer {
     const login = this.password === undefined ? [] : [['AUTH', this.password]]
     return converse(this.port, [...login, args])
   }
+
+  /** Resolves to how many calls of known scripts it has had. */
+  async scriptCalls(): Promise<number> {
+    const stats = await this.command('INFO', 'commandstats')
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+  }
 }
 
 /** The system's Redis, or the newest Redis or Valkey. */

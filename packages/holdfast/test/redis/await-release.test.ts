@@ -70,12 +70,8 @@ test.skipIf(!isFull()).each(LIBRARIES)(
 
 /** Starts to count the calls of scripts at the server. */
 async function countCalls(server: RedisServer): Promise<() => Promise<number>> {
-  const calls = async (): Promise<number> => {
-    const stats = await server.command('INFO', 'commandstats')
-    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
-  }
-  const before = await calls()
-  return async () => (await calls()) - before
+  const before = await server.scriptCalls()
+  return async () => (await server.scriptCalls()) - before
 }
 
 test.each([

@@ -21,6 +21,7 @@ import { isFull } from '../../../../../test/support/plan.js'
 import type { Program } from '../support/program.js'
 import { Box } from '../support/holdfast.js'
 import { KEYS } from '../support/terminal.js'
+import { chromiumProgram } from '@holdfast/servers/chromium'
 import { eventually } from '@holdfast/servers/eventually'
 
 const CHOICE = [
@@ -303,13 +304,9 @@ function processesNaming(text: string): string[] {
 
 /** Loads a page in a headless Chromium: what became of it, and what its console said. */
 function openInBrowser(file: string, profile: string): { dom: string; complaints: string[] } {
-  const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) =>
-    existsSync(path),
-  )
-  if (browser === undefined) throw new Error('There is no Chromium: node scripts/needs.mjs')
   const log = join(profile, 'chrome_debug.log')
   const dom = execFileSync(
-    browser,
+    chromiumProgram(),
     [
       '--headless',
       '--no-sandbox',

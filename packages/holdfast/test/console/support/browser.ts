@@ -1,9 +1,7 @@
 /** A real browser, and what it complains of. */
-import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-
-const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser']
+import { chromiumProgram } from '@holdfast/servers/chromium'
 
 export const WIDE = { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } as const
 
@@ -21,9 +19,7 @@ export class TestBrowser {
   readonly #pages: Page[] = []
 
   async start(): Promise<void> {
-    const executablePath = PROGRAMS.find((path) => existsSync(path))
-    if (executablePath === undefined)
-      throw new Error('There is no Chromium: node scripts/needs.mjs')
+    const executablePath = chromiumProgram()
     this.#browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   }
 
