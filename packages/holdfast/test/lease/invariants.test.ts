@@ -13,18 +13,19 @@ import { CallerWait } from '../../dist/lease/wait/caller-wait.js'
 
 const TEMPLATE = { lock: 'a', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000 } as const
 const UNLIMITED = { waitMs: Infinity, outageMs: 0, signal: undefined }
-const TERMS = { token: 1n, tokens: 1, ttlMs: 1000, baseMs: 0, offsetMs: 0 }
+const OFFER = { token: 1n, tokens: 1, ttlMs: 1000 }
+const START = { sentMs: 0, offsetMs: 0 }
 
 function makeClient(): Client {
   return new Client(memoryStore(), {})
 }
 
-function makeGrant(client: Client, terms: Partial<typeof TERMS> = {}): Grant {
+function makeGrant(client: Client, offer: Partial<typeof OFFER> = {}): Grant {
   return new Grant(
     client.runtime.newClaim(TEMPLATE),
-    { ...TERMS, ...terms },
+    { ...OFFER, ...offer },
+    START,
     true,
-    0,
     client.runtime.clockTrust,
   )
 }

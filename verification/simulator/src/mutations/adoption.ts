@@ -84,8 +84,8 @@ export const ADOPTION_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/adopt/export-and-adopt.js',
-        find: 'grantOf(result, to, { sentMs, offsetMs }, renews, ',
-        replace: 'grantOf(result, to, { sentMs: runtime.clock.monotonicMs(), offsetMs }, renews, ',
+        find: 'Grant(to, result, { sentMs, offsetMs }, renews, ',
+        replace: 'Grant(to, result, { sentMs: runtime.clock.monotonicMs(), offsetMs }, renews, ',
       },
     ],
     store: 'redis',

@@ -45,8 +45,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'baseMs: sent.sentMs, offsetMs: sent.offsetMs',
-        replace: `baseMs: ${NOW_IN_CLAIM}, offsetMs: sent.offsetMs`,
+        find: 'this.grant(answer, sent)',
+        replace: `this.grant(answer, { ...sent, sentMs: ${NOW_IN_CLAIM} })`,
       },
     ],
   },
@@ -78,8 +78,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/claim/pending-claim.js',
-        find: 'this.grant(terms);',
-        replace: `this.grant({ ...terms, baseMs: ${NOW_IN_CLAIM} });`,
+        find: 'if (terms)\n            this.grant(terms, terms);',
+        replace: `if (terms)\n            this.grant(terms, { ...terms, sentMs: ${NOW_IN_CLAIM} });`,
       },
     ],
   },

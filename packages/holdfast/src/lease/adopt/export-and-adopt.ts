@@ -8,8 +8,7 @@ import { LockLostError, LockUsageError, UnsupportedLockError } from '../../error
 import { repeatUntilAnswered } from '../../in-doubt/repeated-requests.js'
 import { checkNoOptions } from '../../options/known-keys.js'
 import { lockMismatch } from '../../store/errors.js'
-import type { Adoption, AdoptResult, Claim, Granted, Store } from '../../store/contract.js'
-import type { ClockTrust } from '../grant/clock-trust.js'
+import type { Adoption, AdoptResult, Claim, Store } from '../../store/contract.js'
 import { Grant } from '../grant/grant.js'
 import { decodeHandle, encodeHandle, type Handle } from './handle.js'
 import type { ClaimTemplate, Runtime } from '../runtime/runtime.js'
@@ -140,7 +139,8 @@ export async function adoptHandle(
     runtime.waits.delete(place)
   }
   if (result.outcome === 'lost') throw lost(runtime, template.lock, result)
-  const grant = grantOf(result, to, { sentMs, offsetMs }, renews, runtime.clockTrust)
+  // The TTL counts from the first request: a repeated one may report the grant of an earlier one.
+  const grant = new Grant(to, result, { sentMs, offsetMs }, renews, runtime.clockTrust)
   const nowMs = runtime.clock.monotonicMs()
   if (grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return grant
   // It ended on the way here, as after many tries.
@@ -174,18 +174,6 @@ function assertSameSide({ weight }: ClaimTemplate, handle: Handle, { store }: Ru
     `The handle is of a ${who} of "${lock}". Adopt it with the .${side} side of that lock.`,
     { lock, store: store.name },
   )
-}
-
-/** The TTL counts from the first request: a repeated one may report the grant of an earlier one. */
-function grantOf(
-  { token, tokens, ttlMs }: Granted,
-  claim: Claim,
-  { sentMs, offsetMs }: { readonly sentMs: number; readonly offsetMs: number },
-  renews: boolean,
-  trust: ClockTrust,
-): Grant {
-  const terms = { token, tokens, ttlMs, baseMs: sentMs, offsetMs }
-  return new Grant(claim, terms, renews, sentMs, trust)
 }
 
 /**

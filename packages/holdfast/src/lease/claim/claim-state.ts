@@ -7,7 +7,7 @@ import {
 } from '../../store/contract.js'
 import { invariant } from '../../invariant.js'
 import { deadlineFrom, foundGrantBaseMs } from '../grant/deadline.js'
-import type { GrantTerms } from '../grant/grant.js'
+import type { GrantOffer, GrantTerms, Moment } from '../grant/grant.js'
 import type { SentAttempt } from '../runtime/sent-attempt.js'
 
 /** No attempt has left: an earlier caller of this client found no store. */
@@ -84,8 +84,8 @@ export function termsOfFoundGrant(
       : undefined
   // The clocks are compared from the oldest moment on, or a sleep in between would go unseen.
   const oldest = waiting ?? (evidence.name === 'attempted' ? evidence.first : sent)
-  const baseMs = foundGrantBaseMs(granted, sent.sentMs, waiting?.sentMs)
-  return { token, tokens, ttlMs, baseMs, offsetMs: oldest.offsetMs }
+  const sentMs = foundGrantBaseMs(granted, sent.sentMs, waiting?.sentMs)
+  return { token, tokens, ttlMs, sentMs, offsetMs: oldest.offsetMs }
 }
 
 /**
@@ -103,7 +103,7 @@ export function termsOfPush(
   const shownMs = Math.min(pushed.ttlMs, longestMs)
   if (deadlineFrom(0, shownMs) <= silentMs) return undefined
   const { token, tokens } = pushed
-  return { token, tokens, ttlMs: shownMs, baseMs: waiting.sentMs, offsetMs: waiting.offsetMs }
+  return { token, tokens, ttlMs: shownMs, sentMs: waiting.sentMs, offsetMs: waiting.offsetMs }
 }
 
 /**
@@ -119,12 +119,13 @@ const AGED_SHARE = 0.01
 export function isAged(
   state: ClaimState,
   claim: Claim,
-  { baseMs, ttlMs }: GrantTerms,
+  { ttlMs }: GrantOffer,
+  { sentMs }: Moment,
   nowMs: number,
 ): boolean {
   const evidence = evidenceOf(state)
   if (evidence.name === 'attempted' && !evidence.isResent) return false
-  return ttlMs < claim.ttlMs || nowMs - baseMs > AGED_SHARE * ttlMs
+  return ttlMs < claim.ttlMs || nowMs - sentMs > AGED_SHARE * ttlMs
 }
 
 /** Returns the state after the clocks have parted around a grant. */

@@ -23,7 +23,7 @@ import {
 } from './claim-state.js'
 import { ANNOUNCE_EARLY_MS } from '../grant/deadline.js'
 import { channels } from '../runtime/events.js'
-import { Grant, type GrantTerms } from '../grant/grant.js'
+import { Grant, type GrantOffer, type Moment } from '../grant/grant.js'
 import { renewOnce } from '../renew/renew-once.js'
 import { announceAnswer, type SentAttempt } from '../runtime/sent-attempt.js'
 import { isRetryable } from '../release/release-until-answered.js'
@@ -41,12 +41,9 @@ export class PendingClaim extends ClaimAttempts {
     switch (answer.outcome) {
       case 'granted': {
         if (this.trustedFromMs !== undefined && sent.sentMs < this.trustedFromMs) return
-        const { token, tokens, ttlMs } = answer
-        return this.grant(
-          answer.alreadyGranted
-            ? termsOfFoundGrant(answer, sent, this.state)
-            : { token, tokens, ttlMs, baseMs: sent.sentMs, offsetMs: sent.offsetMs },
-        )
+        if (!answer.alreadyGranted) return this.grant(answer, sent)
+        const terms = termsOfFoundGrant(answer, sent, this.state)
+        return this.grant(terms, terms)
       }
       case 'waiting':
         this.queueNumber = answer.queueNumber ?? this.queueNumber
@@ -66,7 +63,7 @@ export class PendingClaim extends ClaimAttempts {
     // that is awaited decides.
     if (evidence.name !== 'queued') return
     const terms = termsOfPush(message, this.claim, evidence)
-    if (terms) this.grant(terms)
+    if (terms) this.grant(terms, terms)
     else this.send()
   }
 
@@ -79,11 +76,13 @@ export class PendingClaim extends ClaimAttempts {
   }
 
   /** @param isWhole whether it has just been renewed to its whole TTL */
-  private grant(terms: GrantTerms, isWhole = false): void {
+  private grant(offer: GrantOffer, since: Moment, isWhole = false): void {
     const { runtime } = this.services
     const nowMs = runtime.clock.monotonicMs()
     const offsetMs = runtime.clockOffsetMs(nowMs)
-    const grant = new Grant(this.claim, terms, this.terms.renews, nowMs, runtime.clockTrust)
+    const { renews } = this.terms
+    const grant = new Grant(this.claim, offer, since, renews, runtime.clockTrust)
+    grant.grantedMs = nowMs
     if (grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) {
       // It ended on the way here, or its end would be announced at once.
       this.giveUpClaim()
@@ -92,8 +91,8 @@ export class PendingClaim extends ClaimAttempts {
       this.state = afterDoubt(this.state)
       this.trustedFromMs = nowMs
       this.send()
-    } else if (!isWhole && !this.terms.renews && isAged(this.state, this.claim, terms, nowMs))
-      this.topUp(terms)
+    } else if (!isWhole && !renews && isAged(this.state, this.claim, offer, since, nowMs))
+      this.topUp(offer)
     else {
       this.end()
       grant.queueNumber = this.queueNumber
@@ -102,7 +101,7 @@ export class PendingClaim extends ClaimAttempts {
   }
 
   /** Renews a granted claim before its lease is handed out. */
-  private topUp(terms: GrantTerms): void {
+  private topUp({ token, tokens }: GrantOffer): void {
     const before = evidenceOf(this.state)
     // An attempt that is answered "granted" meanwhile changes nothing.
     if (this.state.name === 'topping-up') return
@@ -118,7 +117,7 @@ export class PendingClaim extends ClaimAttempts {
       this.state = this.state.before
       if (outcome === 'renewed') {
         // The answer may be late, or have come after a sleep. Then the lease is not handed out.
-        this.grant({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, true)
+        this.grant({ token, tokens, ttlMs: claim.ttlMs }, { sentMs, offsetMs }, true)
       } else if (outcome === 'lost') this.giveUpClaim()
       // The next attempt reports whether the claim is still granted.
       else this.attemptAfter(runtime.jitter(...runtime.store.traits.pollRangeMs))

@@ -54,9 +54,7 @@ export function startClaim(
     return 'then' in answer || !pending.isOver ? pending : undefined
   }
   if (channels.attempted.hasSubscribers) announceAnswer(runtime, sent, answer)
-  const { token, tokens, ttlMs } = answer
-  const granted = { token, tokens, ttlMs, baseMs: sentMs, offsetMs }
-  return new Grant(claim, granted, terms.renews, sentMs, runtime.clockTrust)
+  return new Grant(claim, answer, sent, terms.renews, runtime.clockTrust)
 }
 
 /** Returns what a new claim waits for before its first attempt. */

@@ -14,16 +14,23 @@ import { marginMs } from '../../clock/margin.js'
 import { deadlineFrom } from './deadline.js'
 import type { LaneMember, RenewalLane } from './renewal-lane.js'
 
-/** What the store answered, and the moment from which it counts. */
-export interface GrantTerms {
+/** What the store answered. */
+export interface GrantOffer {
   readonly token: bigint
   readonly tokens: number
   readonly ttlMs: number
-  /** The monotonic time from which the TTL counts: see `termsOfFoundGrant` and `termsOfPush`. */
-  readonly baseMs: number
+}
+
+/** When a request left. */
+export interface Moment {
+  /** By the monotonic clock. */
+  readonly sentMs: number
   /** `Runtime.clockOffsetMs()` at that time. */
   readonly offsetMs: number
 }
+
+/** An offer, and the moment from which its TTL counts. */
+export interface GrantTerms extends GrantOffer, Moment {}
 
 /** The lease on a grant. */
 export interface GrantHolder {
@@ -82,7 +89,8 @@ export class Grant implements LaneMember<Grant> {
   /** The token of the lease on it. Each hand-off takes the next one of the block. */
   token: bigint
   readonly tokens: number
-  readonly grantedMs: number
+  /** When the client had it. The constructor takes the answer for one that came at once. */
+  grantedMs: number
   claim: Claim
   state: GrantState = 'held'
   renewing: Renewing
@@ -119,20 +127,29 @@ export class Grant implements LaneMember<Grant> {
   #offsetMs: number
   readonly #trust: ClockTrust
 
-  /** @param renews whether it is renewed for as long as it is held */
-  constructor(claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number, trust: ClockTrust) {
-    invariant(terms.tokens >= 1, 'a grant has at least one token', claim.lock)
+  /**
+   * @param since from when the TTL counts. It may be the attempt itself, so that a grant needs no
+   * object for its terms.
+   * @param renews whether it is renewed for as long as it is held
+   */
+  constructor(
+    claim: Claim,
+    { token, tokens, ttlMs }: GrantOffer,
+    since: Moment,
+    renews: boolean,
+    trust: ClockTrust,
+  ) {
+    invariant(tokens >= 1, 'a grant has at least one token', claim.lock)
     this.claim = claim
     this.weight = claim.weight
-    this.token = terms.token
-    this.tokens = terms.tokens
-    this.grantedMs = nowMs
-    this.baseMs = terms.baseMs
-    this.ttlMs = terms.ttlMs
-    this.deadlineMs = deadlineFrom(terms.baseMs, terms.ttlMs)
+    this.token = token
+    this.tokens = tokens
+    this.grantedMs = this.baseMs = since.sentMs
+    this.ttlMs = ttlMs
+    this.deadlineMs = deadlineFrom(since.sentMs, ttlMs)
     // A pushed grant has a short TTL until its first renewal.
-    this.renewing = renews ? 'regular' : terms.ttlMs < claim.ttlMs ? 'once' : 'none'
-    this.#offsetMs = terms.offsetMs
+    this.renewing = renews ? 'regular' : ttlMs < claim.ttlMs ? 'once' : 'none'
+    this.#offsetMs = since.offsetMs
     this.#trust = trust
   }
 

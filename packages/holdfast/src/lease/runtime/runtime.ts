@@ -83,7 +83,7 @@ export class Runtime {
       ...(label === undefined ? {} : { label }),
     }
     this.#candidate = { ...this.owner, election: true }
-    this.#claimRoot = this.owner.clientId
+    this.#claimRoot = `${this.owner.clientId}.`
     const nowMs = clock.monotonicMs()
     this.#offsetMs = this.#measuredMs = clock.wallMs() - nowMs
     this.waits = new OpenWaits(clock)
@@ -124,13 +124,14 @@ export class Runtime {
   newClaim(template: ClaimTemplate, offsetMs = this.clockOffsetMs(), localWaiters = 0): Claim {
     this.claims += 1
     // The machine may run from a snapshot. Its twin counts on from the same number.
-    if (clocksParted(offsetMs, this.#offsetMs, template.ttlMs)) this.#claimRoot = this.random.id()
+    if (clocksParted(offsetMs, this.#offsetMs, template.ttlMs))
+      this.#claimRoot = `${this.random.id()}.`
     this.#offsetMs = offsetMs
     const owner = template.isElection === true ? this.#candidate : this.owner
     return {
       lock: template.lock,
       // The root is random and the count never repeats. That is cheaper than randomness per claim.
-      id: `${this.#claimRoot}.${this.claims.toString(36)}`,
+      id: this.#claimRoot + this.claims.toString(36),
       kind: template.kind,
       capacity: template.capacity,
       weight: template.weight,
