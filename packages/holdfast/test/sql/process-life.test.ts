@@ -1,11 +1,18 @@
-/** A process ends soon after it has closed its locks and its pool, also when it has waited. */
-import { spawn } from 'node:child_process'
+/**
+ * A process ends soon after it has closed its locks and its pool, also when it has waited. One that
+ * ends as soon as `run` has resolved leaves no lock taken.
+ */
+import { execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createLocks } from 'holdfast'
 import { mysqlSchema } from 'holdfast/mysql'
 import { postgresSchema } from 'holdfast/postgres'
 import { afterAll, expect, test } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { openStore } from './open-store.mjs'
 
 const [postgres, mysql] = await Promise.all([startPostgres(), startMysql()])
 postgres.psql(postgresSchema())
@@ -13,12 +20,14 @@ mysql.sql(mysqlSchema())
 afterAll(() => Promise.all([postgres.remove(), mysql.remove()]))
 
 const PROGRAM = fileURLToPath(new URL('waits-and-closes.mjs', import.meta.url))
-
-test.each([
+const EXITS = fileURLToPath(new URL('exits-after-run.mjs', import.meta.url))
+const LIBRARIES = [
   ['pg', postgres.url],
   ['postgres', postgres.url],
   ['mysql2', mysql.url],
-])('%s: nothing keeps the process alive', async (library, url) => {
+] as const
+
+test.each(LIBRARIES)('%s: nothing keeps the process alive', async (library, url) => {
   const child = spawn(process.execPath, [PROGRAM, library, url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -31,4 +40,24 @@ test.each([
   const aliveMs = (await endedMs) - (await closedMs)
   // A sleeping session of MariaDB notices after five seconds that its client has gone.
   expect(aliveMs).toBeLessThan(2500)
+})
+
+test.each(LIBRARIES)('%s: a release is written when run resolves', async (library, url) => {
+  const names = ['one', 'two', 'three'].map((name) => `${library}:${name}`)
+  await promisify(execFile)(process.execPath, [EXITS, library, url, ...names])
+  const { pool, store } = openStore(library, url)
+  const locks = createLocks(store)
+  try {
+    await eventually(
+      'all locks are free',
+      async () => {
+        const all = await Promise.all(names.map((name) => locks.mutex(name).inspect()))
+        return all.every(({ holders }) => holders.length === 0)
+      },
+      { withinMs: 5000 },
+    )
+  } finally {
+    await locks.close()
+    await pool.end()
+  }
 })

@@ -104,6 +104,10 @@ export class PostgresDatabase implements Database {
     return rows.map((row) => row['name'] as string)
   }
 
+  written(): Promise<void> | undefined {
+    return this.#options.client.written?.()
+  }
+
   listen(events: WakeUpEvents): Promise<void> {
     return this.#listener.start(events)
   }

@@ -103,6 +103,10 @@ export class SqlStore implements Store {
     return this.#batches.send(requests.withdrawRequest(claim)).then(requests.withdrawOutcome)
   }
 
+  written(): Promise<void> | undefined {
+    return this.#database.written?.()
+  }
+
   async downgrade({ lock, id }: ClaimRef): Promise<boolean> {
     return requests.isDone(await this.#batches.send({ verb: 'downgrade', lock, id }))
   }

@@ -43,6 +43,20 @@ test('a request whose answers are lost is sent four times, and its claim can be 
   expect(await other.attempt(makeClaim('lost'), TRY)).toMatchObject({ outcome: 'granted' })
 })
 
+test('a run that does not await its release ends when that has arrived', async () => {
+  const bridge = await startBridge()
+  const store = openOver(bridge)
+  await take(store, makeClaim('warm'))
+  let arrived = 0
+  bridge.fault = (request) => {
+    if (isAbout(request, 'ended')) arrived += 1
+    return undefined
+  }
+  const locks = createLocks(store, { awaitRelease: false })
+  await locks.mutex('ended').run(() => undefined)
+  expect(arrived).toBe(2)
+})
+
 test('a request that is not answered ends in time, and its connection is given up', async () => {
   const bridge = await startBridge()
   const store = openOver(bridge, { requestTimeoutMs: 300 })

@@ -2,6 +2,7 @@
  * One port for the two client libraries, `pg` and `postgres`. The store never closes the pool that
  * the caller passes in.
  */
+import { libraryWrites } from '../../../async/library-writes.js'
 import { LockUsageError } from '../../../errors.js'
 import { tooLate, type TimeLimit } from '../../sql/connection/statements.js'
 import { warnOnce } from '../../sql/connection/warn-once.js'
@@ -50,6 +51,8 @@ interface PgPoolClient extends WithTransactionStatus {
 export interface Client {
   /** Runs a statement outside of any transaction. */
   query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]>
+  /** Resolves when statements of the tick that has just ended are written, if that is later. */
+  written?(): Promise<void>
   /** Runs several statements in one transaction of their own. */
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
@@ -122,6 +125,8 @@ class PostgresJsClient implements Client {
     const pending = this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })
     return rawRows(this.#sql, text, pending)
   }
+
+  readonly written = libraryWrites
 
   async script(text: string): Promise<void> {
     await checkSingle(this.#sql)

@@ -18,7 +18,7 @@ import { explain, readOnlyError } from '../errors.js'
 import type { Script } from '../rule/scripts.generated.js'
 import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
 import { scanKeys, type ScannedKeys } from './scan-keys.js'
-import { libraryWrites } from './transports/library-writes.js'
+import { libraryWrites } from '../../../async/library-writes.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 import type { MessageListener, Subscriptions } from './subscriptions.js'
 

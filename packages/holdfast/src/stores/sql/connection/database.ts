@@ -50,6 +50,8 @@ export interface Database {
   readonly transactionGuard: Pick<TransactionGuard, 'begin' | 'isStillOpen'>
   /** Applies all requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<Answers>
+  /** Resolves when the requests of the tick that has just ended are written, if that is later. */
+  written?(): Promise<void> | undefined
   /** Returns which of these claims hold their locks, where a message does not say that. */
   findGrants?(claims: readonly WaitingClaim[]): Promise<readonly FoundGrant[]>
   names(query: NameQuery): Promise<readonly string[]>

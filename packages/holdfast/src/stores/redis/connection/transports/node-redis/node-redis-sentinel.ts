@@ -4,7 +4,7 @@
  * own.
  */
 import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../../clients.js'
-import { libraryWrites } from '../library-writes.js'
+import { libraryWrites } from '../../../../../async/library-writes.js'
 import { retryUntilDone } from '../retry-until-done.js'
 import { watchShared } from '../shared-state.js'
 import type {

@@ -9,7 +9,7 @@ import {
   type Wire,
 } from './node-redis-wire.js'
 import { KeptSubscription, type SubscriberListener } from '../channel-connection.js'
-import { libraryWrites } from '../library-writes.js'
+import { libraryWrites } from '../../../../../async/library-writes.js'
 import type { OwnConnection, Replacement, Transport } from '../transport.js'
 
 /** @param wire the way to the server, where it is not that of the client */

@@ -46,6 +46,8 @@ export class RestTransport implements Transport {
   #failures = 0
   #pause: Timer | undefined
   #probing: Promise<void> | undefined
+  /** The requests without an answer yet. */
+  readonly #open = new Set<Promise<unknown>>()
 
   constructor(settings: RestTransportSettings) {
     const { requestTimeoutMs, clock } = settings
@@ -70,6 +72,12 @@ export class RestTransport implements Transport {
 
   command(name: string, ...args: string[]): Promise<unknown> {
     return this.#send([name, ...args])
+  }
+
+  /** Only the answer shows that a request has left: `fetch` reports nothing before. */
+  written(): Promise<void> | undefined {
+    if (this.#open.size === 0) return undefined
+    return Promise.allSettled(this.#open).then(() => undefined)
   }
 
   watchState(listener: StateListener): () => void {
@@ -105,7 +113,15 @@ export class RestTransport implements Transport {
     return this.#send([name, text, String(keys.length), ...keys, ...args])
   }
 
-  async #send(command: readonly string[]): Promise<unknown> {
+  #send(command: readonly string[]): Promise<unknown> {
+    const sent = this.#ask(command)
+    this.#open.add(sent)
+    const settled = (): void => void this.#open.delete(sent)
+    sent.then(settled, settled)
+    return sent
+  }
+
+  async #ask(command: readonly string[]): Promise<unknown> {
     try {
       const result = await this.#endpoint.send(command)
       this.#answered()
