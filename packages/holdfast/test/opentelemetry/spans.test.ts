@@ -59,7 +59,7 @@ describe.each([
     const [caller, acquire, hold] = ['caller', 'acquire lone', 'hold lone'].map((name) =>
       sdk.span(name),
     )
-    const [attempt] = sdk.spans.filter(({ name }) => name === 'EVALSHA')
+    const [attempt] = sdk.spans.filter(({ name }) => name === 'evalsha')
     if (!caller || !acquire || !hold || !attempt) throw new Error('A span is missing.')
     expect(parentOf(caller)).toBeUndefined()
     expect(parentOf(acquire)).toBe(caller.spanContext().spanId)
@@ -79,7 +79,7 @@ async function callTogether(sdk: Sdk, locks: Locks) {
       sdk.within(`caller ${index}`, () => locks.mutex(`shared ${index}`).acquire()),
     ),
   )
-  const commands = sdk.spans.filter(({ name }) => name === 'EVALSHA')
+  const commands = sdk.spans.filter(({ name }) => name === 'evalsha')
   await Promise.all(leases.map((lease) => lease.release()))
   const acquires = leases.map(({ name }) => sdk.span(`acquire ${name}`))
   return { acquires, commands }
@@ -124,7 +124,7 @@ describe('callers of one tick that share a command', () => {
     )
     await Promise.all(calls)
     const [first, second] = sdk.spans.filter(({ name }) => name === 'acquire same')
-    const [attempt] = sdk.spans.filter(({ name }) => name === 'EVALSHA')
+    const [attempt] = sdk.spans.filter(({ name }) => name === 'evalsha')
     if (!first || !second || !attempt) throw new Error('A span is missing.')
     expect(parentOf(attempt)).toBe(first.spanContext().spanId)
     expect(linksOf(second)).toEqual([attempt.spanContext().spanId])

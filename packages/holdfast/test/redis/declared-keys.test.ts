@@ -118,7 +118,7 @@ function refusing(): { client: RedisClient; calls: { readonly keys: number }[] }
   const call = client.call.bind(client)
   const calls: { readonly keys: number }[] = []
   client.call = async (name, ...args) => {
-    if (!name.startsWith('EVAL')) return call(name, ...args)
+    if (!/^eval/i.test(name)) return call(name, ...args)
     const keys = Number(args[1])
     const reply = await call(name, ...args)
     calls.push({ keys })

@@ -85,7 +85,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   }
 
   execute(peer: Peer, [name = '', ...args]: readonly string[]): unknown {
-    switch (name) {
+    switch (name.toUpperCase()) {
       case 'SUBSCRIBE':
         if (this.#peers.has(peer)) this.#peers.set(peer, args[0])
         return 1

@@ -17,11 +17,13 @@ export class WakeUpInbox {
   readonly subscriptions: Subscriptions
   readonly #clock: Clock
   /**
-   * How many attempts of a claim are in flight, by the claim's id. The values are numbers and no
-   * objects. When the engine replaces the table of an old map, the dead table keeps its values
-   * alive until the next full collection.
+   * The ids of claims with an attempt in flight. They are texts and no objects. When the engine
+   * replaces the table of an old set, the dead table keeps its values until the next full
+   * collection.
    */
-  readonly #inFlight = new Map<string, number>()
+  readonly #inFlight = new Set<string>()
+  /** How many attempts of a claim are in flight besides that one. */
+  readonly #moreInFlight = new Map<string, number>()
   /** Grants whose message overtook the answer to the attempt. */
   readonly #earlyGrants = new Map<string, PushedGrant>()
   readonly #watchers = new Map<string, Watcher>()
@@ -40,20 +42,26 @@ export class WakeUpInbox {
   }
 
   attemptSent(claimId: string): void {
-    this.#inFlight.set(claimId, (this.#inFlight.get(claimId) ?? 0) + 1)
+    const { size } = this.#inFlight
+    if (this.#inFlight.add(claimId).size > size) return
+    this.#moreInFlight.set(claimId, (this.#moreInFlight.get(claimId) ?? 0) + 1)
   }
 
   attemptAnswered(claimId: string): void {
-    const left = (this.#inFlight.get(claimId) ?? 0) - 1
-    invariant(left >= 0, 'an attempt is answered once')
-    if (left > 0) {
-      this.#inFlight.set(claimId, left)
-      return
-    }
-    this.#inFlight.delete(claimId)
+    if (this.#moreInFlight.size > 0 && this.#oneOfMoreAnswered(claimId)) return
+    invariant(this.#inFlight.delete(claimId), 'an attempt is answered once')
     if (this.#earlyGrants.size === 0 || !this.#earlyGrants.has(claimId)) return
     // The caller gets the answer in this tick and may then watch. After that the grant is useless.
     this.#clock.timer(0, () => this.#dropEarlyGrant(claimId), true)
+  }
+
+  /** Whether another attempt of the claim is still in flight. */
+  #oneOfMoreAnswered(claimId: string): boolean {
+    const more = this.#moreInFlight.get(claimId)
+    if (more === undefined) return false
+    if (more > 1) this.#moreInFlight.set(claimId, more - 1)
+    else this.#moreInFlight.delete(claimId)
+    return true
   }
 
   watch({ id, lock }: Claim, wake: WakeListener): Watch {

@@ -44,13 +44,13 @@ export function clockedClient(
     options: inner.options,
     call(command, ...args) {
       // The store then sends the source.
-      if (command === 'EVALSHA') return Promise.reject(new Error('NOSCRIPT No matching script.'))
-      if (command !== 'EVAL') return inner.call(command, ...args)
+      if (command === 'evalsha') return Promise.reject(new Error('NOSCRIPT No matching script.'))
+      if (command !== 'eval') return inner.call(command, ...args)
       const [source = '', ...rest] = args
       const clocked = source.replace("call('TIME')", `cjson.decode(call('GET', '${TIME_KEY}'))`)
       if (clocked === source || /TIME'/.test(clocked))
         throw new Error('the script reads the time in another way')
-      return inner.call('EVAL', edits.reduce(edited, clocked), ...rest)
+      return inner.call('eval', edits.reduce(edited, clocked), ...rest)
     },
     duplicate: (override) => inner.duplicate(override),
     on: (event, listener) => inner.on(event, listener),

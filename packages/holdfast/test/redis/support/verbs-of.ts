@@ -2,7 +2,7 @@
 
 /** @param args the command, the script, how many keys there are, the keys, the words */
 export function verbsOf([command, , count, ...rest]: readonly unknown[]): string {
-  if (!String(command).startsWith('EVAL')) return ''
+  if (!/^eval/i.test(String(command))) return ''
   return verbsOfWords(rest.slice(Number(count)).map(String))
 }
 

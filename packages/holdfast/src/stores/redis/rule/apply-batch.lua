@@ -27,7 +27,7 @@
 --            "w <queue number, or - when known> [<next expiry in>]"  "b [<next expiry in>]"
 --            "x" was withdrawn  "m <kind> <capacity>" is in use as another kind
 --         r: "r" renewed  "l" lost  "s <reason>" stolen
---         w: "released"  "left"  "absent"    t: "released"  "absent"
+--         w: "released"; alone in a call, 1    "left"  "absent"    t: likewise without "left"
 --         s: "sealed"  "behind <last token>"  "l" lost  "s <reason>" stolen
 --         "e <error>" for a request that failed; the others are done all the same
 --
@@ -106,4 +106,6 @@ for index = 1, count do
   if lines then lines[index] = line end
 end
 -- @include parts/publish-grants.lua
-return lines and table.concat(lines, '\n') or line
+if lines then return table.concat(lines, '\n') end
+-- Clients read a number sooner than a text.
+return line == 'released' and 1 or line

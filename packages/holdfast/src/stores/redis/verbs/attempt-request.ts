@@ -45,8 +45,8 @@ export class AttemptRequest extends PendingAnswer<AttemptResult> implements Batc
     let result: AttemptResult
     try {
       if (error !== undefined) throw error
-      const line = lineOf(reply)
-      if (deployment.breaks !== this.breaks) this.onSentTwice(claim, line)
+      const line = typeof reply === 'number' ? reply : lineOf(reply)
+      if (deployment.breaks !== this.breaks) this.onSentTwice(claim, String(line))
       result = readAttempt(line, claim, this.tokens)
       if (isWrite(result)) deployment.hasWritten = true
     } catch (caught) {

@@ -21,6 +21,8 @@ import { inDoubt, STORE_NAME } from '../errors.js'
 import type { AdoptedByAnother, SealResult } from './redlock-seal.js'
 
 const WITHDRAWN: AttemptResult = { outcome: 'withdrawn' }
+/** The answer to a withdrawal alone in its call that released the lock. */
+const RELEASED = '1'
 const NINE = '9'.charCodeAt(0)
 
 /**
@@ -28,31 +30,22 @@ const NINE = '9'.charCodeAt(0)
  * @throws what the script reports about this request.
  */
 export function lineOf(reply: unknown): string {
-  // The token of a grant.
-  if (typeof reply === 'number') return `n${reply}`
   const line = typeof reply === 'string' ? reply : textOf(reply)
   if (line.startsWith('e ')) throw new Error(line.slice(2))
   return line
 }
 
 /**
+ * @param line the answer, or the token alone of a claim that was granted as asked for
  * @param tokens how many tokens the attempt asked for
  * @throws LockUsageError (`LOCK_MISMATCH`) when the lock is in use as something else.
  */
-export function readAttempt(line: string, claim: Claim, tokens: number): AttemptResult {
+export function readAttempt(line: string | number, claim: Claim, tokens: number): AttemptResult {
+  // The token as text would be made here and read again.
+  if (typeof line === 'number') return grantedWith(BigInt(line), claim, tokens)
+  if (line.startsWith('n')) return grantedWith(BigInt(line.slice(1)), claim, tokens)
   // Some clients return a number as text.
-  const isNumber = line.charCodeAt(0) <= NINE
-  if (isNumber || line.startsWith('n')) {
-    const { ttlMs } = claim
-    return {
-      outcome: 'granted',
-      alreadyGranted: false,
-      token: BigInt(isNumber ? line : line.slice(1)),
-      tokens,
-      ttlMs,
-      remainingMs: ttlMs,
-    }
-  }
+  if (line.charCodeAt(0) <= NINE) return grantedWith(BigInt(line), claim, tokens)
   const [letter, ...rest] = line.split(' ') as [string, ...string[]]
   switch (letter) {
     case 'g':
@@ -85,6 +78,10 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
   }
 }
 
+function grantedWith(token: bigint, { ttlMs }: Claim, tokens: number): AttemptResult {
+  return { outcome: 'granted', alreadyGranted: false, token, tokens, ttlMs, remainingMs: ttlMs }
+}
+
 /**
  * Whether the answer to an attempt is that the lock was not to be had: busy, or in use as something
  * else.
@@ -112,6 +109,7 @@ export function readAdoption(line: string, claim: Claim): AdoptResult | AdoptedB
 }
 
 export function readWithdrawal(line: string): WithdrawOutcome {
+  if (line === RELEASED) return 'released'
   if (line === 'released' || line === 'left' || line === 'absent') return line
   throw strange(line)
 }

@@ -22,7 +22,8 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
       return client.status === 'end'
     },
     run: (by, { sha, source }, keys, args) => {
-      const [name, script] = by === 'hash' ? ['EVALSHA', sha] : ['EVAL', source]
+      // The library looks a name up in small letters, and need not make them.
+      const [name, script] = by === 'hash' ? ['evalsha', sha] : ['eval', source]
       const words = [script, String(keys.length), ...keys, ...args]
       const db = databaseOf(client)
       return db === FIRST_DATABASE || isConfirmed(client, db)
