@@ -11,6 +11,7 @@ import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/keys.
 import { ZooKeeperService } from '../../dist/stores/zookeeper/service.js'
 import { newEntryData } from '../../dist/stores/coordination/wire.js'
 import { enter } from '../../dist/stores/zookeeper/queue/enter-queue.js'
+import { OwnTurns } from '../../dist/stores/zookeeper/queue/own-turns.js'
 import { ZooKeeperSession } from '../../dist/stores/zookeeper/session/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/queue/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
@@ -181,7 +182,13 @@ describe('an attempt in doubt', () => {
     after(() => waiter.end())
     const openWaiter = () => Promise.resolve(waiter)
     const sessions = { holder: raw, waiter, openWaiter }
-    const terms = { claim, data: newEntryData(claim, 0), isBusy: true, restricted: false }
+    const terms = {
+      claim,
+      data: newEntryData(claim, 0),
+      isBusy: true,
+      restricted: false,
+      turns: new OwnTurns(),
+    }
     // Later than the attempt waits for another connection.
     proxy.faults.requestMs = 6000
     const { packets } = proxy

@@ -54,12 +54,21 @@ export function goneName(id: string): string {
   return `${GONE}${id}`
 }
 
+export function isGoneName(name: string): boolean {
+  return name.startsWith(GONE)
+}
+
 /** Called for every name of a queue at every read: so no regular expression. */
 export function parseChild(name: string): Child | undefined {
   const [shape = '', weight, id, sequence, ...more] = name.split('+')
   if (sequence === undefined || sequence.length < 10 || more.length > 0 || id === undefined)
     return undefined
   return { name, shape, weight: Number(weight), id, sequence: Number(sequence) }
+}
+
+/** The number that ZooKeeper gave an entry; NaN where there is none. */
+export function sequenceOf(path: string): number {
+  return Number(path.slice(path.lastIndexOf('+') + 1))
 }
 
 /**

@@ -27,6 +27,7 @@ import { asLockError, CODES, hasCode, isSessionGone } from './errors.js'
 import { readEntry } from './queue/read-entry.js'
 import { NamePages, readQueues } from './queue/list-queues.js'
 import { move } from './queue/move-entry.js'
+import { OwnTurns } from './queue/own-turns.js'
 import { encodeNode } from './wire/node-data.js'
 import { DEFAULT_TICK_MS, type ZooKeeperOptions } from './options.js'
 import { repeat, type ZooKeeperSession } from './session/session.js'
@@ -50,6 +51,7 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   readonly #sessions: OpenSessions
   readonly #blocker: ClaimBlocker
   readonly #busyLocks = new BusyLocks()
+  readonly #turns = new OwnTurns()
   readonly #pages: NamePages
 
   constructor(options: ZooKeeperOptions, clock: Clock = systemClock) {
@@ -83,7 +85,8 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
     try {
       const result = await repeat(this.#clock, () => {
         const by = { holder, waiter, openWaiter: open }
-        const entering = enter({ claim, data, ...by, isBusy, inDoubt, restricted })
+        const terms = { claim, data, isBusy, inDoubt, restricted, turns: this.#turns }
+        const entering = enter({ ...terms, ...by })
         // A request that failed may have made the entry.
         inDoubt = true
         return entering
@@ -143,9 +146,11 @@ export class ZooKeeperService implements CoordinationService<ZooKeeperSession> {
   }
 
   async leave(entry: Entry): Promise<boolean> {
-    return this.#typed(() =>
+    const removed = await this.#typed(() =>
       this.#sessions.through(entry, (session) => removeNowOrLater(session, entry.key)),
     )
+    if (removed) this.#turns.end(entry)
+    return removed
   }
 
   async block(claim: ClaimRef): Promise<EntryData | undefined> {

@@ -3,15 +3,17 @@
  *
  * Requests of one session are answered in their order, and a session sees all that was written
  * before its own last write. So an entry and the list of its queue travel together, and the
- * list has all that stands before the entry.
+ * list has all that stands before the entry. Where the last entries were all of this client, its
+ * number shows that nothing does.
  */
 import type { Claim } from '../../../store/contract.js'
 import { decodeEntry, encodeEntry, type EntryData } from '../../coordination/wire.js'
-import type { EnterResult } from '../../coordination/connection/service.js'
-import { mayGo } from '../../coordination/queue/queue-rule.js'
+import type { Entered, EnterResult, QueuePosition } from '../../coordination/connection/service.js'
+import { mayGo, wantsAll } from '../../coordination/queue/queue-rule.js'
 import { asLockError, isRefusal } from '../errors.js'
-import { findEntry, positionIn } from './read-entry.js'
+import { findEntry, NOTHING_BEFORE, positionIn } from './read-entry.js'
 import { move } from './move-entry.js'
+import type { OwnTurns } from './own-turns.js'
 import { decodeNode } from '../wire/node-data.js'
 import { childPrefix, goneName, parentOf, shapeOf } from '../keys.js'
 import { listQueue, type NamedQueue } from './queue-lists.js'
@@ -35,6 +37,7 @@ export interface Entrance {
   readonly inDoubt: boolean
   /** Whether only the identity of this client may use the nodes. */
   readonly restricted: boolean
+  readonly turns: OwnTurns
 }
 
 interface Made {
@@ -47,8 +50,8 @@ interface Made {
 }
 
 export async function enter(entrance: Entrance): Promise<EnterResult> {
-  const { claim, holder, waiter, isBusy, restricted } = entrance
-  let made = entrance.inDoubt ? await findMade(entrance) : undefined
+  const { claim, holder, waiter, inDoubt, isBusy, restricted, turns } = entrance
+  let made = inDoubt ? await findMade(entrance) : undefined
   const session = made?.session ?? (isBusy && waiter ? waiter : holder)
   const makeAndList = async (): Promise<[Made, NamedQueue]> => {
     const [making, listing] = await Promise.allSettled([
@@ -61,7 +64,15 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
     if (listing.status === 'rejected') throw listing.reason
     return [made, listing.value]
   }
+  const makeOnly = async (): Promise<Made> => (made = await make(entrance, session))
   try {
+    if (!inDoubt && turns.isLikely(claim.lock)) {
+      const next = await inLock(session, claim.lock, restricted, makeOnly)
+      if (turns.isNext(claim.lock, next)) {
+        noteTurn(entrance, next)
+        return entered(claim, next, NOTHING_BEFORE, session === waiter)
+      }
+    }
     return await stay(
       entrance,
       session,
@@ -92,26 +103,41 @@ async function stay(
     await removeNowOrLater(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
-  const { key, number, version, data: shown } = made
-  const entry: OwnEntry = { lock: claim.lock, id: claim.id, key, number, session: made.session }
-  const entered = {
-    outcome: 'entered',
-    entry,
-    version,
-    ...(shown && { data: shown }),
-    ...position,
-    moment: 0n,
-  } as const
-  if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
+  if (!waits) noteTurn(entrance, made, queue)
+  const here = entered(claim, made, position, session === waiter)
+  if (!waits || session === waiter) return here
   // It has to wait, and moves without losing its place. If it has changed meanwhile, a read
   // finds that.
+  const { entry, version } = here
   const { data } = entrance
   const target = await entrance.openWaiter?.()
   if (target && (await move({ entry, data, version, session: target, restricted }))) {
     entry.session = target
-    return { ...entered, data, version: 0n, onWaiterSession: true }
+    return { ...here, data, version: 0n, onWaiterSession: true }
   }
-  return { ...entered, onWaiterSession: false }
+  return here
+}
+
+/** Only a list shows marks, so no turn begins beside one. */
+function noteTurn({ claim, turns }: Entrance, made: Made, queue?: NamedQueue): void {
+  if (wantsAll(claim) && queue?.hasMarks !== true) turns.begin(claim.lock, made)
+}
+
+function entered(
+  { lock, id }: Claim,
+  { key, number, version, data, session }: Made,
+  position: Omit<QueuePosition, 'moment'>,
+  onWaiterSession: boolean,
+): Entered & { readonly entry: OwnEntry } {
+  return {
+    outcome: 'entered',
+    entry: { lock, id, key, number, session },
+    version,
+    ...(data && { data }),
+    ...position,
+    moment: 0n,
+    onWaiterSession,
+  }
 }
 
 async function make(

@@ -6,7 +6,7 @@
 import type { Predecessor } from '../../coordination/connection/service.js'
 import { SharedReads } from '../../coordination/queue/shared-reads.js'
 import { QueueView, type QueueMember } from '../../coordination/queue/queue-view.js'
-import { areAlike, checkShapes, parentOf, queueOf, type Child } from '../keys.js'
+import { areAlike, checkShapes, isGoneName, parentOf, queueOf, type Child } from '../keys.js'
 import type { ZooKeeperSession } from '../session/session.js'
 import { childrenOf } from './tree.js'
 
@@ -39,6 +39,11 @@ export class NamedQueue {
       this.#numbers.set(`${parent}/${child.name}`, number)
       if (!this.#firsts.has(child.shape)) this.#firsts.set(child.shape, { child, number })
     }
+  }
+
+  /** Whether it has marks of withdrawn claims. */
+  get hasMarks(): boolean {
+    return [...this.#children].some(isGoneName)
   }
 
   /** Whether the lock has a child of this name, an entry or not. */

@@ -48,7 +48,7 @@ async function readThrough(
   return present(sessions, at, node, position)
 }
 
-const NOTHING_BEFORE = { before: [], weight: 0 }
+export const NOTHING_BEFORE = { before: [], weight: 0 }
 
 function present(
   sessions: OpenSessions,
