@@ -37,6 +37,10 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'computing',
+          // What the others leave is a few percent while they are busy, and less than 12 seconds of
+          // work took three minutes. The limit is for a test that does not end.
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
           include: [...chosen.computing],
           exclude,
           setupFiles: ['test/support/low-priority.ts', 'test/support/own-modules.ts'],

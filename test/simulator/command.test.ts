@@ -30,26 +30,22 @@ describe('the command', () => {
     expect(stdout).toMatch(/^memory +3 .* none$/m)
   })
 
-  test(
-    'prints a failing seed: how to replay it, what broke, and the shortest story',
-    { timeout: 180_000 },
-    () => {
-      // Five seeds pass before the one that is caught, and that one is quickly cut down.
-      const mutation = 'token-block-forgotten'
-      const failing = simulate('--seeds', '6', '--store', 'memory', '--mutation', mutation)
-      expect(failing.status).toBe(1)
-      const [, replay = ''] = /^replay: npm run simulate -- (.*)$/m.exec(failing.stdout) ?? []
-      expect(replay).toMatch(/^--store memory --seed 6 --mutation token-block-forgotten$/)
-      expect(failing.stdout).toMatch(/^broken: token-unique$/m)
-      expect(failing.stdout).toMatch(/^cut down from \d+ to \d+ faults/m)
-      expect(failing.stdout).toMatch(/^ +[\d.]+ ms +p\d\.\w \(pid \d+\) \S+ acquire ok /m)
+  test('prints a failing seed: how to replay it, what broke, and the shortest story', () => {
+    // Five seeds pass before the one that is caught, and that one is quickly cut down.
+    const mutation = 'token-block-forgotten'
+    const failing = simulate('--seeds', '6', '--store', 'memory', '--mutation', mutation)
+    expect(failing.status).toBe(1)
+    const [, replay = ''] = /^replay: npm run simulate -- (.*)$/m.exec(failing.stdout) ?? []
+    expect(replay).toMatch(/^--store memory --seed 6 --mutation token-block-forgotten$/)
+    expect(failing.stdout).toMatch(/^broken: token-unique$/m)
+    expect(failing.stdout).toMatch(/^cut down from \d+ to \d+ faults/m)
+    expect(failing.stdout).toMatch(/^ +[\d.]+ ms +p\d\.\w \(pid \d+\) \S+ acquire ok /m)
 
-      const replayed = simulate(...replay.split(' '))
-      expect(replayed.status).toBe(1)
-      const story = /^broken: [\s\S]*?\n\n/m
-      expect(failing.stdout).toContain(story.exec(replayed.stdout)?.[0])
-    },
-  )
+    const replayed = simulate(...replay.split(' '))
+    expect(replayed.status).toBe(1)
+    const story = /^broken: [\s\S]*?\n\n/m
+    expect(failing.stdout).toContain(story.exec(replayed.stdout)?.[0])
+  })
 
   test('writes a history that can be read again', () => {
     const file = join(folder, 'history.jsonl')

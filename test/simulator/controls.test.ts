@@ -16,7 +16,7 @@ const FIRST_SEED = 33
 const GOOD_SEEDS = isFull() ? 100 : 20
 
 describe('the good lock among the controls', () => {
-  test(`is clean, in ${GOOD_SEEDS} seeds and in the scenarios`, { timeout: 180_000 }, async () => {
+  test(`is clean, in ${GOOD_SEEDS} seeds and in the scenarios`, async () => {
     const { caught } = await rateOf('good', goodLock, { firstSeed: 1, seeds: GOOD_SEEDS })
     expect(caught).toBe(0)
     for (const { id } of CONTROLS) expect((await scenarioFindings(id, goodLock)) ?? []).toEqual([])
@@ -26,7 +26,6 @@ describe('the good lock among the controls', () => {
 describe('a broken lock', () => {
   test.each(CONTROLS.map((control) => [control.id, control] as const))(
     '%s is caught',
-    { timeout: 180_000 },
     async (id, { create }) => {
       const directed = await scenarioFindings(id, create)
       if (directed) {
@@ -54,7 +53,6 @@ describe.runIf(isFull())('the rates', () => {
 
   test.each(often.map((control) => [control.id, control] as const))(
     'of %s is about what is expected',
-    { timeout: 180_000 },
     async (id, { create, caught: { perSeed = 0 } }) => {
       const { caught } = await rateOf(id, create, { firstSeed: 1, seeds: SEEDS })
       expect(caught / SEEDS).toBeGreaterThan(perSeed / 3)

@@ -35,7 +35,6 @@ test.each(['wall', 'redis'] as const)(
 describe('a runtime that is broken on purpose', () => {
   test.each(DEADLOCK_MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
     '%s is caught',
-    { timeout: 300_000 },
     async (_name, mutation) => {
       const runtime = await mutated(mutation)
       const search = (firstSeed: number, seeds: number) =>

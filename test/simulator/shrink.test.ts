@@ -14,32 +14,26 @@ import {
 import { describe, expect, test } from 'vitest'
 
 describe('a failing case', () => {
-  test(
-    'is cut down to what still breaks the same promise, and printed',
-    { timeout: 180_000 },
-    async () => {
-      const mutation = MUTATIONS.find(({ name }) => name === 'capacity-ignored')
-      const runtime = await mutated(mutation ?? expect.unreachable())
-      const plan = drawCase(1, 'memory')
-      const fails = async (candidate: typeof plan): Promise<boolean> =>
-        (await examine(candidate, runtime)).findings.some(
-          ({ property }) => property === 'exclusion',
-        )
-      expect(await fails(plan)).toBe(true)
+  test('is cut down to what still breaks the same promise, and printed', async () => {
+    const mutation = MUTATIONS.find(({ name }) => name === 'capacity-ignored')
+    const runtime = await mutated(mutation ?? expect.unreachable())
+    const plan = drawCase(1, 'memory')
+    const fails = async (candidate: typeof plan): Promise<boolean> =>
+      (await examine(candidate, runtime)).findings.some(({ property }) => property === 'exclusion')
+    expect(await fails(plan)).toBe(true)
 
-      const cut = await shrink(plan, fails, { mostRuns: 300 })
-      const { outcome, findings } = await examine(cut, runtime)
-      const finding =
-        findings.find(({ property }) => property === 'exclusion') ?? expect.unreachable()
-      expect(cut.actors.length).toBeLessThan(plan.actors.length)
-      expect(cut.faults.length).toBeLessThanOrEqual(plan.faults.length)
+    const cut = await shrink(plan, fails, { mostRuns: 300 })
+    const { outcome, findings } = await examine(cut, runtime)
+    const finding =
+      findings.find(({ property }) => property === 'exclusion') ?? expect.unreachable()
+    expect(cut.actors.length).toBeLessThan(plan.actors.length)
+    expect(cut.faults.length).toBeLessThanOrEqual(plan.faults.length)
 
-      const story = tellStory(cut, outcome, finding)
-      expect(story).toContain('broken: exclusion')
-      expect(story).toMatch(/acquire ok .*token/)
-      expect(story).toMatch(/server: \S+ of claim \S+, token \d+ begins/)
-    },
-  )
+    const story = tellStory(cut, outcome, finding)
+    expect(story).toContain('broken: exclusion')
+    expect(story).toMatch(/acquire ok .*token/)
+    expect(story).toMatch(/server: \S+ of claim \S+, token \d+ begins/)
+  })
 
   test('that nothing can be taken from stays as it is', async () => {
     const plan = drawCase(2, 'memory')

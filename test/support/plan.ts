@@ -47,6 +47,8 @@ export const OWN_PROCESS: readonly string[] = [
   'test/migrate/redis-semaphore.test.ts',
   // Collecting garbage announces what any test of the process has forgotten.
   'packages/holdfast/test/lease/hold/forgotten-end.test.ts',
+  // It hears the events of all clients of the process, those announcements too.
+  'packages/holdfast/test/lease/runtime/log-events.test.ts',
 ]
 
 /** Timers, async contexts, `node:sqlite`, sockets and processes differ from Node to Node. */

@@ -79,9 +79,9 @@ test('a steal takes nothing when another client holds the lock by then', async (
   await fillDialog(page, 'it hangs')
   await first.release()
   const lease = await second
-  await page.getByText('This claim has ended by now').waitFor()
+  await page.getByRole('dialog').getByText('This claim has ended by now').waitFor()
   await page.keyboard.press('Enter')
-  await page.getByText('Nothing was stolen').waitFor()
+  await page.getByRole('dialog').getByText('Nothing was stolen').waitFor()
   expect(lease.signal.aborted).toBe(false)
   await lease.release()
 })
@@ -128,7 +128,7 @@ test('a right to look alone offers no steal, and a steal that is sent is refused
   live.access = { user: 'bob', may: ['look'] }
   await page.locator('.user').getByText('read-only').waitFor()
   await page.keyboard.press('Enter')
-  await page.getByText('bob may not steal.').waitFor()
+  await page.getByRole('dialog').getByText('bob may not steal.').waitFor()
   await page.keyboard.press('Escape')
   expect(await page.getByRole('button', { name: 'Steal…' }).count()).toBe(0)
   expect(first.signal.aborted).toBe(false)

@@ -316,7 +316,7 @@ describe('one lock', () => {
     await page.getByLabel('Type the name').fill(HOT)
     await page.getByLabel('Reason').fill('hangs')
     await page.keyboard.press('Enter')
-    await page.getByText('Mara may only look.').waitFor()
+    await page.getByRole('dialog').getByText('Mara may only look.').waitFor()
   })
 })
 
@@ -442,7 +442,7 @@ describe('texts', () => {
     await page.getByLabel('Type the name').fill('a\\u202egpj.exe')
     await page.getByLabel('Reason').fill('a trap')
     await page.keyboard.press('Enter')
-    await page.getByText('Stolen.').waitFor()
+    await page.getByRole('dialog').getByText('Stolen.').waitFor()
     expect(fake.steals[0]?.typed).toBe('a\u202egpj.exe')
   })
 

@@ -14,6 +14,9 @@ import { openStore } from 'holdfast/url'
 const terms = JSON.parse(process.argv[2])
 const { url, directory, rest, options, blockMs, scene, warmMs = 500, awaitWorker, lingerMs } = terms
 
+const WARM = 'warm'
+const WARM_TTL_MS = 1000
+
 function print(step, more) {
   process.stdout.write(`${JSON.stringify({ step, ...more })}\n`)
 }
@@ -24,7 +27,9 @@ function block(ms) {
 }
 
 for (const event of ['helper-lost', 'lost'])
-  onLockEvent(event, ({ error, reason }) => print(event, { error: error?.message, reason }))
+  onLockEvent(event, ({ error, reason, lock }) => {
+    if (lock !== WARM) print(event, { error: error?.message, reason })
+  })
 
 function openIt() {
   if (rest) return redisStore(rest)
@@ -36,12 +41,24 @@ function workerConnected() {
   return once(channel, 'message').finally(() => channel.close())
 }
 
+/** Resolves when the worker renews: a lease has survived a block that is longer than its TTL. */
+async function workerRenews() {
+  for (;;) {
+    const lease = await locks.mutex(WARM).acquire({ ttlMs: WARM_TTL_MS })
+    block(1.5 * WARM_TTL_MS)
+    const { held } = lease
+    await lease.release()
+    if (held) return
+  }
+}
+
 const store = await openIt()
 const connected = awaitWorker ? workerConnected() : undefined
 const locks = createLocks(store, options)
 // The worker has a connection when the block begins, as in a process that runs for a while.
-if (scene !== 'at-once')
-  await locks.mutex('warm').run(() => pause(warmMs, undefined, { ref: true }))
+if (scene === undefined && !awaitWorker) await workerRenews()
+else if (scene !== 'at-once')
+  await locks.mutex(WARM).run(() => pause(warmMs, undefined, { ref: true }))
 await connected
 const lease = await locks.mutex('a').acquire()
 print('held')

@@ -60,7 +60,8 @@ describe('on Redis', () => {
   })
 
   test('a block that begins with the grant is renewed, as soon as the worker has connected', async () => {
-    const holder = holderOn('at-once', { blockMs: 5000, scene: 'at-once' }, { ttlMs: 3000 })
+    // On a busy machine a worker takes seconds to connect.
+    const holder = holderOn('at-once', { blockMs: 12_000, scene: 'at-once' }, { ttlMs: 8000 })
     expect(await holder.until('woke')).toMatchObject({ held: true, outcome: 'released' })
   })
 
