@@ -4,10 +4,14 @@ import type { Locker } from './locker.js'
 import { type CpuMeter, noMeter } from './server-cpu.js'
 
 const RUN_MS = 2500
+/**
+ * The warm-up where pairs are slow, for all subjects alike: code becomes fast when it has run some
+ * thousand times. One at a time on ZooKeeper the rate doubles up to the fifth second.
+ */
+export const SLOW_WARM_UP_MS = 5000
 
 export interface FreeOptions {
   readonly runMs?: number
-  /** Longer where pairs are slow: code becomes fast when it has run some thousand times. */
   readonly warmUpMs?: number
   /** Whether a second run, apart from the timed one, counts the garbage. */
   readonly garbage?: boolean

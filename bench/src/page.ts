@@ -16,7 +16,7 @@ const HEAD = `# Measurements
 
 Every recorded row, with what it had to reach; [benchmarks](../benchmarks.md) has the ones that
 readers ask for. Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a
-fresh process, in at least five rounds after a warm-up. The table shows medians, and ratios are
+fresh process, in at least five rounds after a warm-up, of five seconds where pairs are slow. The table shows medians, and ratios are
 medians of the ratios within a round. A shared machine is faster in one minute than in the next, so
 compare ratios rather than figures. Behind a ratio stands the 95% interval of its median. Of fewer
 than six rounds that is their whole range. The slower peers take part in two of the rounds, and count in the others with their
@@ -24,7 +24,11 @@ median there.
 
 The _floor_ of a row is the least that a pair with a fencing token asks of the server, through the
 same client library and in the same rounds. It keeps no queue, and does not remember withdrawals.
-Where no release is awaited, the floor releases with the next attempt. Where Holdfast and the floor miss a bar, the client library or the server is the limit.
+Where no release is awaited, the floor on Redis releases with the next attempt. On a database it sends the release at once, since a process that ends would lose one that is held back. Where Holdfast and the floor miss a bar, the client library or the server is the limit.
+
+_Its own calls by hand_, on Redis, are the calls of Holdfast without the rest of its client: no lease, no
+deadline, no queue in the process. The server does the same for them, queue and memory of withdrawals
+included. So they bound what a faster client could reach.
 
 | store | the floor of a pair |
 |---|---|

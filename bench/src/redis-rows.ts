@@ -1,5 +1,5 @@
 /** From the figures of a workload of Redis to its rows. */
-import { besideFloor } from './floor.js'
+import { besideFloor, type BesideFloor } from './floor.js'
 import { bestOf, inWords, medianRate, pair, ratesOf, valuesOf } from './paired.js'
 import { WORK, type Ours, type Round, type Workload, type WorkLimits } from './redis-workloads.js'
 import { garbageRows, ms, rate, type Row } from './report.js'
@@ -11,6 +11,11 @@ export type Results = ReadonlyMap<string, readonly Figures[]>
 /** The peer beside which processor time is measured. */
 const USUAL_PEER = 'verrou'
 const SOCKET = 'floor-socket'
+
+/** The subjects of what of Holdfast runs: itself and its floors. */
+export function subjectsOf({ subject, floor, ownCalls }: Ours): string[] {
+  return [subject, floor ?? [], ownCalls ?? []].flat()
+}
 
 export function rowsOf(workload: Workload, results: Results): Row[] {
   return workload.ours.flatMap((ours) => {
@@ -51,7 +56,7 @@ function rateRow({ peers, beside = [] }: Workload, ours: Ours, results: Results)
     workload: `redis, ${ours.name}`,
     measured: describe(round.ours) + besideOwn(round, beside),
     against: againstOf(peers, round, results, waitsOfFastest.some(Number.isFinite)),
-    ...withSocket(besideFloor(floor), results, ours),
+    ...withSocket(withOwnCalls(besideFloor(floor), floor, results, ours), results, ours),
     bar: bars.map(({ what }) => what).join(', '),
     reached: bars.every((bar) => bar.reached(round)),
     rounds: Object.fromEntries(
@@ -61,7 +66,7 @@ function rateRow({ peers, beside = [] }: Workload, ours: Ours, results: Results)
 }
 
 function namesOf(ours: Ours, peers: Workload['peers'], beside: readonly string[]): string[] {
-  return [ours.subject, ours.floor ?? [], peers.map(({ name }) => name), ...beside].flat()
+  return [...subjectsOf(ours), ...peers.map(({ name }) => name), ...beside]
 }
 
 /** Returns the fastest peer of each round, and the figures of the one that is usually fastest. */
@@ -104,6 +109,25 @@ function againstOf(
   ].join('; ')
 }
 
+/**
+ * Adds the store's own calls, sent by hand. What the server does for them it does for Holdfast, so
+ * they bound what a faster client could reach.
+ */
+function withOwnCalls(
+  row: Pick<Row, 'floor' | 'floorReaches'>,
+  rates: BesideFloor,
+  results: Results,
+  { ownCalls = '' }: Ours,
+): Pick<Row, 'floor' | 'floorReaches'> {
+  const calls = besideFloor({ ...rates, floor: ratesOf(results.get(ownCalls)) })
+  if (calls.floor === undefined) return row
+  const floorReaches = row.floorReaches !== false && calls.floorReaches !== false
+  return {
+    floor: `${row.floor}; its own calls by hand ${calls.floor}`,
+    ...(rates.least === undefined ? {} : { floorReaches }),
+  }
+}
+
 /** Adds the floor without the client library. */
 function withSocket(
   row: Pick<Row, 'floor' | 'floorReaches'>,
@@ -116,7 +140,8 @@ function withSocket(
 }
 
 /** Processor time for a pair. A clock shows more of what else the machine does. */
-function workRows({ subject, name, floor = '', work }: Ours, results: Results): Row[] {
+function workRows(ours: Ours, results: Results): Row[] {
+  const { subject, name, floor = '', ownCalls = '', work } = ours
   if (work === undefined) return []
   const of = (one: string): WorkLimits => ({
     client: workRatio(results, one, 'clientUs'),
@@ -131,12 +156,12 @@ function workRows({ subject, name, floor = '', work }: Ours, results: Results): 
       workload: `redis, ${name}: processor time`,
       measured: `client ${us('clientUs')}, server ${us('serverUs')} a pair`,
       against: `${workInWords(results, subject)} of ${USUAL_PEER}`,
-      floor: `${workInWords(results, floor)} of ${USUAL_PEER}`,
-      floorReaches: reaches(of(floor)),
+      floor: `${workInWords(results, floor)} of ${USUAL_PEER}; its own calls by hand ${workInWords(results, ownCalls)}`,
+      floorReaches: reaches(of(floor)) && reaches(of(ownCalls)),
       bar: `client ≤ ${work.client}x, server ≤ ${work.server}x`,
       reached: reaches(of(subject)),
       rounds: Object.fromEntries(
-        [subject, floor, USUAL_PEER].flatMap((one) =>
+        [...subjectsOf(ours), USUAL_PEER].flatMap((one) =>
           ['clientUs', 'serverUs'].map((figure) => [
             `${one}, ${figure}`,
             valuesOf(results.get(one), figure),

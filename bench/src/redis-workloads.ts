@@ -1,4 +1,5 @@
 /** What the suite of Redis runs, and what must be reached. */
+import { SLOW_WARM_UP_MS } from './free.js'
 import type { Figures } from './rounds.js'
 import type { Paired } from './paired.js'
 
@@ -31,6 +32,8 @@ export interface Ours {
   readonly bars: readonly Bar[]
   /** The subject of its floor. */
   readonly floor?: string
+  /** The subject that sends the same calls by hand. */
+  readonly ownCalls?: string
   /** What a pair may take, beside verrou. */
   readonly work?: WorkLimits
   /** Bytes of garbage that a pair may leave. */
@@ -93,7 +96,14 @@ const free = (loops: number, ratio: number, more: Partial<Ours> = {}): Workload 
   module: 'redis-free',
   args: [String(loops)],
   ours: [
-    { subject: 'cohort', name: nameOf(loops), bars: [atLeast(ratio)], floor: 'floor', ...more },
+    {
+      subject: 'cohort',
+      name: nameOf(loops),
+      bars: [atLeast(ratio)],
+      floor: 'floor',
+      ownCalls: 'own-calls',
+      ...more,
+    },
   ],
   peers: peersOf(PEERS, ['verrou', loops === 1 ? 'redlock-universal' : 'redis-semaphore']),
 })
@@ -108,15 +118,17 @@ const run = (ratio: number): Ours => ({
   name: 'free lock, one at a time, release not awaited',
   bars: [atLeast(ratio)],
   floor: 'floor-run',
+  ownCalls: 'own-runs',
 })
 
 /** A run time of its own counts no garbage: the way to the server does not change it. */
 const RUN_MS = '1500'
+const WARM_UP_MS = String(SLOW_WARM_UP_MS)
 
 /** All peers make as many trips, so that two of them are enough. */
 const far = (roundTripMs: number, loops: number, ours: Ours): Workload => ({
   module: 'redis-free',
-  args: [String(loops), RUN_MS],
+  args: [String(loops), RUN_MS, WARM_UP_MS],
   ours: [{ ...ours, name: `${ours.name}, ${roundTripMs} ms to the server and back` }],
   peers: peersOf(['verrou', 'redlock-universal'], ['verrou', 'redlock-universal']),
   roundTripMs,

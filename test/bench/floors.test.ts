@@ -15,6 +15,7 @@ import {
   throughIoredis,
   type ScriptRunner,
 } from '../../bench/dist/floors/redis.js'
+import { redisOwnCalls, redisOwnRuns } from '../../bench/dist/floors/redis-own-calls.js'
 import { throughSocket } from '../../bench/dist/floors/redis-socket.js'
 import type { Locker } from '../../bench/dist/locker.js'
 
@@ -55,6 +56,25 @@ test.each([
   expect(await batches.acquire(name, 'fourth')).toBeGreaterThan(first)
 })
 
+test.each([
+  ['ioredis', () => throughIoredis(client)],
+  ['a bare socket', () => throughSocket(server.port)],
+])('the calls of Holdfast by hand over %s exclude, alone and together', async (library, runner) => {
+  const locker = redisOwnCalls(runner())
+  const acquirers = ['a', 'b', 'c'].map((name) => locker(`${name} over ${library}`))
+  for (let round = 0; round < 3; round += 1) {
+    const releases = await Promise.all(acquirers.map((acquire) => acquire()))
+    const outcomes = await Promise.all(releases.map((release) => release()))
+    expect(outcomes).toEqual(Array(3).fill('released'))
+  }
+  const [alone = locker('alone')] = acquirers
+  await (
+    await alone()
+  )()
+  await alone()
+  await expect(alone()).rejects.toThrow('A free lock was not to be had')
+})
+
 test('the requests of one tick travel in one call, at most 32 of them', async () => {
   const batches = new FloorBatches(throughIoredis(client))
   await batches.acquire('loaded', 'id')
@@ -75,6 +95,14 @@ test('a release that is not awaited travels with the next attempt', async () => 
   await release()
   await acquire()
   expect((await server.scriptCalls()) - before).toBe(1)
+})
+
+test('of the calls of a run by hand each release but the last travels with an attempt', async () => {
+  const run = redisOwnRuns(throughIoredis(client))('own runs')
+  await run()
+  const before = await server.scriptCalls()
+  for (let round = 0; round < 3; round += 1) await run()
+  expect((await server.scriptCalls()) - before).toBe(3 + 1)
 })
 
 /** Answers each call with this, or never. */

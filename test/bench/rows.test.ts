@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { besideFloor } from '../../bench/dist/floor.js'
 import { bestOf } from '../../bench/dist/paired.js'
 import { readablePage } from '../../bench/dist/readable-page.js'
-import { rowsOf } from '../../bench/dist/redis-rows.js'
+import { rowsOf, subjectsOf } from '../../bench/dist/redis-rows.js'
 import { WORKLOADS, type Workload } from '../../bench/dist/redis-workloads.js'
 import { tableOf, verdictOf, type Results, type Row } from '../../bench/dist/report.js'
 import { runRounds, type Figures } from '../../bench/dist/rounds.js'
@@ -17,11 +17,7 @@ function figuresOf(
   { module, ours, peers, beside = [] }: Workload,
   rates: Readonly<Record<string, number>>,
 ): Map<string, Figures[]> {
-  const names = [
-    ...ours.flatMap(({ subject, floor }) => [subject, ...(floor === undefined ? [] : [floor])]),
-    ...peers.map(({ name }) => name),
-    ...beside,
-  ]
+  const names = [...ours.flatMap(subjectsOf), ...peers.map(({ name }) => name), ...beside]
   return new Map(
     names.map((name) => {
       const pairs = rates[name] ?? 1000
@@ -51,6 +47,19 @@ test('the floor of a row says whether it reaches the bar', () => {
     'floorReaches',
   )
   expect(besideFloor({ ...rates, floor: [], peer: [50, 50], least: 1 })).toEqual({})
+})
+
+test('a bar that its own calls by hand miss is named, where the floor reaches it', () => {
+  const workload = workloadOf('free lock, one at a time')
+  const verdict = (ownCalls: number): Row | undefined =>
+    rowsOf(workload, figuresOf(workload, { cohort: 600, 'own-calls': ownCalls })).find(
+      (row) => row.workload === 'redis, free lock, one at a time',
+    )
+  expect(verdict(900)).toMatchObject({ reached: false, floorReaches: false })
+  expect(verdict(900)?.floor).toContain(
+    '; its own calls by hand 900 /s: Holdfast 0.67x [0.67, 0.67] of it, it 0.90x [0.90, 0.90] of the fastest',
+  )
+  expect(verdict(960)).toMatchObject({ reached: false, floorReaches: true })
 })
 
 test('a bar that the floor misses as well is named, and one that is reached is not', () => {

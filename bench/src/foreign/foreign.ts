@@ -159,7 +159,9 @@ function rowsOf(peer: Peer, rates: Rates): Row[] {
     return {
       workload: rowName(peer, workload),
       measured: medianRate(ours),
-      against: `${inWords(paired)} of ${peer.name}, ${medianRate(theirs)}`,
+      against: Number.isNaN(paired.ratio)
+        ? `${peer.name} ended without a figure in each round`
+        : `${inWords(paired)} of ${peer.name}, ${medianRate(theirs)}`,
       ...besideFloor({ ours, floor, peer: theirs, peerName: peer.name, least: bar }),
       bar: bar === undefined ? '' : `≥ ${bar}x`,
       reached: bar === undefined || paired.ratio >= bar,

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isThere } from '@holdfast/stores/installed'
+import { SLOW_WARM_UP_MS } from '../free.js'
 
 export type LanguageName = 'javascript' | 'go' | 'java' | 'python'
 
@@ -26,7 +27,7 @@ export const LANGUAGES: Readonly<Record<LanguageName, Language>> = {
     tools: [],
     build: [],
     run: [process.execPath, fileURLToPath(new URL('./holdfast-peer.js', import.meta.url))],
-    warmUpMs: 1500,
+    warmUpMs: SLOW_WARM_UP_MS,
   },
   go: {
     title: 'Go',
@@ -43,8 +44,8 @@ export const LANGUAGES: Readonly<Record<LanguageName, Language>> = {
       ['javac', '-cp', `${JAVA}/dependency/*`, '-d', `${JAVA}/classes`, 'Peer.java'],
     ],
     run: ['java', '-cp', [`${JAVA}/classes`, `${JAVA}/dependency/*`].join(delimiter), 'Peer'],
-    // The machine compiles what has run often, in several steps.
-    warmUpMs: 4000,
+    // The machine compiles what has run often, in several steps, as Node does.
+    warmUpMs: SLOW_WARM_UP_MS,
   },
   python: {
     title: 'Python',

@@ -30,6 +30,7 @@ export function foreignSection(results: readonly Results[]): string {
       : [`| ${['_the floor_', store, ...shown].join(' | ')} |`]
   })
   const { load, cores } = recorded.machine
+  const wanted = load === 1 ? 'one process' : `${load ?? 'an unknown number of'} processes`
   return `## And beside clients of other languages?
 
 Pairs of Holdfast by those of the client, on the same servers: medians of the ratios within a round,
@@ -37,7 +38,7 @@ and their range over three rounds, or five where a bar stands. Above 1 Holdfast 
 Clients that poll do so every 5 ms, which is in their favour. \`bench/peers/\` pins their versions.
 _At 2.4 ms_: a request and its reply travel that long to the server and back. _The floor_ is the least
 that a pair with a fencing token asks of the server, through the client library that Holdfast uses.
-When the run of ${recorded.recorded} began, ${load ?? 'an unknown number of'} processes wanted the ${cores} cores.
+When the run of ${recorded.recorded} began, ${wanted} wanted the ${cores} cores.
 
 | client | store | ${COLUMNS.map(([, title]) => title).join(' | ')} |
 |---|---|${'---|'.repeat(COLUMNS.length)}
@@ -56,7 +57,9 @@ function ratioOf({ rows }: Results, peer: Peer, workload: WorkloadName) {
   const name = rowName(peer, workload)
   const row = rows.find((one) => one.workload === name)
   if (row === undefined) throw new Error(`bench/results/foreign.json has no row ${name}.`)
-  return pair(row.rounds['holdfast'] ?? [], row.rounds[peer.name] ?? [])
+  const paired = pair(row.rounds['holdfast'] ?? [], row.rounds[peer.name] ?? [])
+  // The client failed in each round.
+  return Number.isNaN(paired.ratio) ? undefined : paired
 }
 
 /** Returns how Holdfast stands to the floor of a store; undefined where none was measured. */

@@ -27,6 +27,23 @@ export function verrou(connection: KyselyOptions['connection']): Locker {
   }
 }
 
+/**
+ * Awaits no release. The next attempt goes behind it, over a pool of one connection. On a lock of
+ * this process alone: the last lease of an earlier one has not ended yet.
+ */
+export function unawaited(locker: Locker): Locker {
+  return (name) => {
+    const acquire = locker(`${name} of ${process.pid}`)
+    return async () => {
+      const release = await acquire()
+      return () => {
+        void release()
+        return Promise.resolve()
+      }
+    }
+  }
+}
+
 /** What the store says to the database for one claim on one lock. */
 export function requestsOf(name: string, id: string) {
   const whole = 2 ** 31 - 1

@@ -6,7 +6,7 @@ import { migrateMysql, mysqlStore } from 'holdfast/mysql'
 import { createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type ResultSetHeader } from 'mysql2/promise'
 import type { Locker } from '../locker.js'
-import { holdfast, requestsOf, RETRY_MS, verrou } from './database-common.js'
+import { holdfast, requestsOf, RETRY_MS, unawaited, verrou } from './database-common.js'
 
 export async function prepareMysql(url: string): Promise<void> {
   const pool = createPool({ uri: url, connectionLimit: 1 })
@@ -30,7 +30,7 @@ export function mysqlLocker(subject: string, uri: string, connections: number): 
     case 'statements':
       return statements(pool)
     case 'floor-run':
-      return runFloor(pool)
+      return unawaited(leaseRow(pool))
     case 'floor':
     case 'naive':
       return leaseRow(pool)
@@ -60,27 +60,6 @@ function statements(pool: Pool): Locker {
 }
 
 const MAKE = `insert ignore into lease_rows values (?, '', 0, '1970-01-02')`
-
-/** One statement a pair: it ends the lease before, and acquires. */
-function runFloor(pool: Pool): Locker {
-  const next =
-    'update lease_rows set token = last_insert_id(token + 1), owner = ?, ' +
-    'expires = utc_timestamp(6) + interval 30 second where name = ? ' +
-    'and (owner = ? or expires <= utc_timestamp(6))'
-  return (name) => {
-    // The last lease of an earlier process has not ended yet.
-    const lock = `${name} of ${process.pid}`
-    let before = ''
-    return async () => {
-      const owner = randomUUID()
-      if (before === '') await pool.execute(MAKE, [lock])
-      const [{ affectedRows }] = await pool.execute<ResultSetHeader>(next, [owner, lock, before])
-      if (affectedRows !== 1) throw new Error('A free lock was busy.')
-      before = owner
-      return () => Promise.resolve()
-    }
-  }
-}
 
 /** A loop that finds it busy retries soon: no message wakes it. */
 function leaseRow(pool: Pool): Locker {

@@ -6,7 +6,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { Client, Pool } from 'pg'
 import type { Locker } from '../locker.js'
-import { holdfast, requestsOf, verrou } from './database-common.js'
+import { holdfast, requestsOf, unawaited, verrou } from './database-common.js'
 
 const CHANNEL = 'naive'
 /** What a missed message costs. */
@@ -37,7 +37,7 @@ export function postgresLocker(subject: string, url: string, connections: number
     case 'floor':
       return floor(pool)
     case 'floor-run':
-      return runFloor(pool)
+      return unawaited(floor(pool))
     case 'naive':
       return naive(pool, url)
     case 'advisory':
@@ -75,28 +75,6 @@ function floor(pool: Pool): Locker {
       if (made.rowCount !== 1) throw new Error('A free lock was busy.')
     }
     return () => pool.query({ name: 'give_back', text: GIVE_BACK, values })
-  }
-}
-
-/** One statement a pair: it ends the lease before, and acquires. */
-function runFloor(pool: Pool): Locker {
-  const text = `update lease_rows set owner = $2, token = token + 1,
-    expires = clock_timestamp() + interval '30 s'
-    where name = $1 and (owner = $3 or expires <= clock_timestamp()) returning token`
-  return (name) => {
-    // The last lease of an earlier process has not ended yet.
-    const lock = `${name} of ${process.pid}`
-    let before: string | undefined
-    return async () => {
-      const owner = randomUUID()
-      const { rowCount } =
-        before === undefined
-          ? await pool.query(TAKE, [lock, owner])
-          : await pool.query({ name: 'next', text, values: [lock, owner, before] })
-      if (rowCount !== 1) throw new Error('A free lock was busy.')
-      before = owner
-      return () => Promise.resolve()
-    }
   }
 }
 

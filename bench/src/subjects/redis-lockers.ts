@@ -3,7 +3,8 @@
  * retry every 5 ms, which is in their favour. `…-defaults` leaves their defaults, and `…-queued`
  * puts a local queue in front of them. `run` is Holdfast without awaiting the release. `floor` is
  * the least that a pair with a token asks, `floor-run` the same for `run`, and `floor-socket` goes
- * without the client library.
+ * without the client library. `own-calls` are the calls of Holdfast, sent by hand, and `own-runs`
+ * those of `run`.
  */
 import { LockFactory } from '@verrou/core'
 import { redisStore as verrouStore } from '@verrou/core/drivers/redis'
@@ -14,6 +15,7 @@ import { Redis } from 'ioredis5'
 import { Mutex } from 'redis-semaphore'
 import Redlock from 'redlock'
 import { createLock, IoredisAdapter, LockAcquisitionError } from 'redlock-universal'
+import { redisOwnCalls, redisOwnRuns } from '../floors/redis-own-calls.js'
 import { redisFloor, redisRunFloor, throughIoredis } from '../floors/redis.js'
 import { throughSocket } from '../floors/redis-socket.js'
 import { throughLeases, throughRuns } from '../holdfast-locker.js'
@@ -23,6 +25,8 @@ const FLOORS: Readonly<Record<string, (port: number) => Locker>> = {
   floor: (port) => redisFloor(throughIoredis(new Redis(port))),
   'floor-run': (port) => redisRunFloor(throughIoredis(new Redis(port))),
   'floor-socket': (port) => redisFloor(throughSocket(port)),
+  'own-calls': (port) => redisOwnCalls(throughIoredis(new Redis(port))),
+  'own-runs': (port) => redisOwnRuns(throughIoredis(new Redis(port))),
 }
 
 const TTL_MS = 30_000

@@ -9,13 +9,12 @@ import { RedlockMutex } from 'redis-semaphore'
 import Redlock from 'redlock'
 import { createRedlock, IoredisAdapter } from 'redlock-universal'
 import { redlockFloor, throughIoredis } from '../floors/redis.js'
-import { runFree } from '../free.js'
+import { runFree, SLOW_WARM_UP_MS } from '../free.js'
 import { throughLeases } from '../holdfast-locker.js'
 import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
 const RUN_MS = 1500
-const WARM_UP_MS = 1000
 const [subject = 'holdfast', ports = '', loops = '1'] = process.argv.slice(2)
 
 const LOCKERS: Readonly<Record<string, (clients: readonly Redis[]) => Locker>> = {
@@ -49,6 +48,6 @@ const make = LOCKERS[subject]
 if (make === undefined) throw new Error(`There is no subject ${subject}.`)
 await runFree(make(ports.split(',').map((port) => new Redis(Number(port)))), Number(loops), {
   runMs: RUN_MS,
-  warmUpMs: WARM_UP_MS,
+  warmUpMs: SLOW_WARM_UP_MS,
   garbage: subject === 'holdfast',
 })

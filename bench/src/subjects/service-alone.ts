@@ -4,11 +4,11 @@
  */
 import { Etcd3 } from 'etcd3'
 import { openFloor } from '../floors/open-floor.js'
+import { SLOW_WARM_UP_MS } from '../free.js'
 import { openLocks } from '../service-locks.js'
 
 const [subject = '', address = '', loops = '1'] = process.argv.slice(2)
 const RUN_MS = 1500
-const WARM_UP_MS = 1000
 
 interface Subject {
   pair(loop: number): Promise<void>
@@ -70,7 +70,7 @@ async function run(one: Subject, forMs: number): Promise<number> {
 }
 
 const one = await open()
-await run(one, WARM_UP_MS)
+await run(one, SLOW_WARM_UP_MS)
 console.log(JSON.stringify({ pairs: await run(one, RUN_MS) }))
 await one.close()
 process.exit(0)

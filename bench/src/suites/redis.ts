@@ -5,7 +5,7 @@
 import { startRedis } from '@holdfast/servers/redis'
 import type { Comparable } from '../comparison.js'
 import { startDelayingProxy } from '../delaying-proxy.js'
-import { rowsOf } from '../redis-rows.js'
+import { rowsOf, subjectsOf } from '../redis-rows.js'
 import { COHORT_AT_64, COMPARED_ALONE, WORKLOADS, type Workload } from '../redis-workloads.js'
 import type { Row } from '../report.js'
 import { runRounds, runSubject, type BenchSubject } from '../rounds.js'
@@ -69,7 +69,7 @@ async function measure(
   progress: Progress,
 ): Promise<Row[]> {
   const { ours, peers, beside = [], module, args } = workload
-  const own = ours.flatMap(({ subject, floor }) => [subject, ...(floor ? [floor] : [])])
+  const own = ours.flatMap(subjectsOf)
   const subjectOf = (name: string): BenchSubject => ({ name, ...commandOf(name) })
   const commandOf = (name: string): Omit<BenchSubject, 'name'> =>
     name === COHORT_AT_64
