@@ -20,11 +20,24 @@ interface CronOptions extends Zone {
  * this application.
  * @param method the function of the instance, which has the metadata of all decorators
  */
-export function cronSlot(moduleRef: ModuleRef | undefined, method: unknown): Date | undefined {
+export async function cronSlot(
+  moduleRef: ModuleRef | undefined,
+  method: unknown,
+): Promise<Date | undefined> {
   if (typeof method !== 'function' || moduleRef === undefined) return undefined
   const options = Reflect.getMetadata(CRON_OPTIONS, method) as CronOptions | undefined
-  const job = options && jobOf(moduleRef, options)
+  if (options === undefined) return undefined
+  const job = jobOf(moduleRef, options) ?? (await startingJob(moduleRef, options))
   return job && slotOf(job)
+}
+
+/** A run that is due while its job starts comes before Nest lists the job, in the same tick. */
+async function startingJob(
+  moduleRef: ModuleRef,
+  options: CronOptions,
+): Promise<CronJob | undefined> {
+  await Promise.resolve()
+  return jobOf(moduleRef, options)
 }
 
 /** Of jobs without a name, any one with the same schedule has the same slots. */

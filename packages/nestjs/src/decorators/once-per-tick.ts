@@ -78,9 +78,9 @@ function runTick(
 ): Promise<unknown> {
   const parts = self as Readonly<Record<string | symbol, unknown>>
   // First of all: later the next run may be due.
-  const slot = cronSlot(parts[MODULE_REF] as ModuleRef | undefined, parts[key])
+  const due = cronSlot(parts[MODULE_REF] as ModuleRef | undefined, parts[key])
   const run: RunUnderLock = async (work) => {
-    const tick = await locks.oncePerTick(name, work, { atLeastMs, slot, overlap, ttlMs })
+    const tick = await locks.oncePerTick(name, work, { atLeastMs, slot: await due, overlap, ttlMs })
     return tick.ran ? tick.value : undefined
   }
   return holdWhile(run, where, proceed)

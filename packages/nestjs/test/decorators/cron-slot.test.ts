@@ -4,7 +4,8 @@ import { Cron, CronExpression, ScheduleModule, SchedulerRegistry } from '@nestjs
 import { HoldfastTestingModule, OncePerTick } from '@holdfast/nestjs'
 import { testingStore, type TestingStore } from 'holdfast/testing'
 import { Test } from '@nestjs/testing'
-import { expect, test } from 'vitest'
+import { CronJob } from 'cron'
+import { expect, test, vi } from 'vitest'
 import { after } from '../../../../test/support/after.js'
 import { gate, startApp } from '../app.js'
 
@@ -149,6 +150,21 @@ test('the slot of a job at a date is that date', async () => {
   const jobs = await start(store)
   expect(await jobs.once()).toBe('once')
   expect((await slotsOf(store, 'once')).map((slot) => new Date(slot))).toEqual([SOON])
+})
+
+test('a run that is due while its job starts has the slot of the others', async () => {
+  const store = testingStore()
+  const begin = CronJob.prototype.start
+  const starts = vi.spyOn(CronJob.prototype, 'start').mockImplementation(function (this: CronJob) {
+    begin.call(this)
+    void this.fireOnTick()
+  })
+  try {
+    await Promise.all([start(store), start(store)])
+  } finally {
+    starts.mockRestore()
+  }
+  await expect.poll(() => slotsOf(store, 'westward')).toHaveLength(1)
 })
 
 test('a call by hand, long after a run was due, does not run', async () => {
