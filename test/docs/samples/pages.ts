@@ -16,8 +16,8 @@ export interface Page {
   readonly apart?: boolean
   /** What the program does at its end, to use what the samples made. */
   readonly end?: string
-  /** Its jobs, which are due at night, are due each second here. */
-  readonly everySecond?: boolean
+  /** Its jobs, which are due at night, are due soon here. */
+  readonly ticksSoon?: boolean
   /** Its JavaScript has parameters without types: it runs, and is not compiled. */
   readonly untyped?: boolean
   /** Why the program is compiled, and does not run here. */
@@ -99,7 +99,7 @@ export const PAGES: readonly Page[] = [
     path: 'docs/integrations/cron.md',
     servers: ['redis'],
     apart: true,
-    everySecond: true,
+    ticksSoon: true,
     end: AWAIT_A_TICK,
   },
   { path: 'docs/start/first-lock.md', servers: ['redis'], apart: true },
