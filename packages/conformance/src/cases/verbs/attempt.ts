@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome, tokenOf } from '../../expect.js'
-import { leaseExpiry, queue, tokenBlocks } from '../../needs.js'
+import { leaseExpiry, queue, semaphore, tokenBlocks } from '../../needs.js'
 
 export const attempt = new Group('attempt')
 
@@ -24,6 +24,16 @@ attempt.test('a held lock is busy for a claim that does not queue', async (conte
   const result = await other.attempt(context.claim(), { enqueue: false, tokens: 1 })
   assert.equal(result.outcome, 'busy')
 })
+
+attempt.test(
+  'a claim that weighs more than its lock takes is not granted',
+  async (context) => {
+    const heavy = context.claim({ kind: 'semaphore', capacity: 2, weight: 3 })
+    const result = await context.store.attempt(heavy, { enqueue: false, tokens: 1 })
+    assert.equal(result.outcome, 'busy')
+  },
+  { needs: [semaphore] },
+)
 
 attempt.test('a busy answer leaves nothing in the store', async (context) => {
   const [holder, refused, next] = [context.claim(), context.claim(), context.claim()]
