@@ -26,6 +26,8 @@ declare
   v_name text;
   v_locked integer;
   v_complete boolean;
+  v_queued boolean;
+  v_expired boolean;
   v_now timestamptz;
   v_request jsonb;
   v_position bigint;
@@ -33,6 +35,7 @@ declare
   v_answers jsonb[];
   v_unanswered integer := jsonb_array_length(a_requests);
   v_durable boolean := false;
+  v_sweeps constant boolean := random() < 0.05;
   v_has_slots boolean;
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
@@ -63,9 +66,19 @@ begin
   v_now := clock_timestamp();
   v_has_slots := coalesce(v_name, array_to_string(v_names, ' ')) like '%@tick:%';
   if v_name is not null then
-    if exists (select from holdfast.waiters w where w.lock = v_name)
-       or exists (select from holdfast.holders h where h.lock = v_name and h.expires <= v_now) then
+    -- Without holders `v_expired` is null.
+    select exists (select from holdfast.waiters w where w.lock = v_name),
+           (select bool_or(h.expires <= v_now) from holdfast.holders h where h.lock = v_name)
+      into v_queued, v_expired;
+    if v_queued or v_expired then
       perform holdfast.expire_and_promote_v1(v_name, v_now);
+    elsif v_expired is null and a_requests -> 0 ->> 'verb' = 'attempt'
+       or not v_expired and a_requests -> 0 ->> 'verb' = 'withdraw' then
+      v_answer := holdfast.apply_single_v1(a_requests -> 0, v_now);
+      if v_answer is not null then
+        if not v_has_slots and not v_sweeps then return jsonb_build_array(v_answer); end if;
+        v_durable := true;
+      end if;
     end if;
   else
     for v_name in
@@ -76,8 +89,9 @@ begin
       perform holdfast.expire_and_promote_v1(v_name, v_now);
     end loop;
   end if;
-  v_answers := array_fill(null::jsonb, array[v_unanswered]);
-  if v_unanswered > 1 and v_unanswered = cardinality(v_names) then
+  v_answers := array_fill(v_answer, array[v_unanswered]);
+  if v_answer is not null then v_unanswered := 0;
+  elsif v_unanswered > 1 and v_unanswered = cardinality(v_names) then
     for v_position, v_answer in
       select f.position, f.answer from holdfast.apply_fast_v1(a_requests, v_now) f
     loop
@@ -116,7 +130,7 @@ begin
     perform holdfast.forget_slots_v1(r ->> 'lock', v_now)
        from jsonb_array_elements(a_requests) r where r ->> 'verb' = 'attempt';
   end if;
-  if random() < 0.05 then
+  if v_sweeps then
     delete from holdfast.tombstones t where t.ctid = any (array(
       select u.ctid from holdfast.tombstones u
        where u.until <= v_now order by u.until limit 5000 for update skip locked

@@ -1,6 +1,6 @@
 -- Grants a claim and returns its first token. The transaction must be durable before the answer.
 -- Tokens are at least the server time in microseconds, so they keep growing after a restore from a
--- backup. apply-fast.sql and adopt.sql make their tokens by the same expression.
+-- backup. apply-fast.sql, apply-single.sql and adopt.sql make their tokens by the same expression.
 --
 -- Checks that the holders of the lock fit its capacity: more of them would be a broken rule, and
 -- the batch is rolled back.

@@ -38,6 +38,7 @@
 -- @include steal.sql
 -- @include inspect.sql
 -- @include apply-fast.sql
+-- @include apply-single.sql
 -- @include forget-slots.sql
 -- @include apply-batch.sql
 -- @include apply-batch-in-own-transaction.sql
