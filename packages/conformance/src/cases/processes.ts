@@ -89,14 +89,15 @@ processes.test(
       const worker = start()
       const ttlMs = Math.max(500, context.shortMs)
       await holding(context, worker, ttlMs)
-      worker.signal('SIGSTOP')
+      const frozen = worker.ask({ ask: 'freeze' })
       const waiting = (await context.locks()).mutex(context.name()).acquire()
       const lease = await context.time.within(
         waiting,
         ttlMs + 1000 + context.slackMs,
         'the lock of the stopped holder',
       )
-      worker.signal('SIGCONT')
+      worker.thaw()
+      await context.soon(frozen)
       const answer = await context.soon(worker.ask({ ask: 'held', lock: context.name() }))
       assert.ok(answer.answer === 'held')
       assert.equal(answer.held, false)

@@ -52,8 +52,9 @@ export class WorkerProcess {
     return answer
   }
 
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    this.#child.kill(signal)
+  /** Continues it after `freeze`. */
+  thaw(): void {
+    this.#child.kill('SIGCONT')
   }
 
   /** Resolves when the process is gone. */

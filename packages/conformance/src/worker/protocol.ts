@@ -28,6 +28,11 @@ export type WorkerRequest =
       readonly workMs: number
       readonly history: string
     }
+  /**
+   * Stops the process by SIGSTOP, between two turns of its event loop. One that is stopped from
+   * outside may keep a file locked. Answered when it continues.
+   */
+  | { readonly ask: 'freeze' }
   /** Ends the contention and closes the client. Answered when all leases are released. */
   | { readonly ask: 'stop' }
 

@@ -61,6 +61,9 @@ class Worker {
       case 'contend':
         this.#contend(request)
         return { answer: 'done' }
+      case 'freeze':
+        process.kill(process.pid, 'SIGSTOP')
+        return { answer: 'done' }
       case 'stop':
         break
     }

@@ -128,7 +128,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     const lookedMs = nowMs()
     const locks = await store.inspect(['a'])
     const endsMs = lookedMs + (locks[0]?.holders[0]?.remainingMs ?? 0)
-    holder.process.kill('SIGSTOP')
+    void holder.ask('freeze')
     const claim = makeClaim('a')
     await eventually(
       'the lease ends',

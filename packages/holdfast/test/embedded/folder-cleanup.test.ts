@@ -65,7 +65,7 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
     const [stopped, dead] = [new Worker(directory), new Worker(directory)]
     await stopped.ask('acquire', { lock: 'stopped' })
     await dead.ask('acquire', { lock: 'dead' })
-    stopped.process.kill('SIGSTOP')
+    void stopped.ask('freeze')
     await dead.kill()
     const store = closing(embeddedStore({ directory }))
     await take(store, makeClaim('other'))

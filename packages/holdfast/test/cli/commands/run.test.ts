@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
-import { alive, childrenOf, commandLine, gone, withMark } from '../support/processes.js'
+import {
+  alive,
+  childrenOf,
+  commandLine,
+  gone,
+  stopBetweenWrites,
+  withMark,
+} from '../support/processes.js'
 import { Program } from '../support/program.js'
 import { eventually } from '@holdfast/servers/eventually'
 
@@ -478,7 +485,7 @@ describe('a run that loses its lock', () => {
       ['--ttl', '1500ms'],
       `sh -c 'echo held; while :; do sleep 0.02; done' ${mark}; exit`,
     )
-    holder.kill('SIGSTOP')
+    await stopBetweenWrites(holder.pid)
     const next = box.holdfast(['run', 'job', '--', 'sh', '-c', 'echo mine; sleep 60'])
     await next.prints('mine')
     expect(withMark(mark).filter((pid) => pid !== holder.pid)).toEqual([])

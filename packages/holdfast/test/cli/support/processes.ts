@@ -48,6 +48,24 @@ export function stateOf(pid: number): string {
 }
 
 /**
+ * Stops a process, but not while it writes to a database: that would keep others from an eighth of
+ * all locks until it continues.
+ */
+export async function stopBetweenWrites(pid: number): Promise<void> {
+  for (;;) {
+    process.kill(pid, 'SIGSTOP')
+    await eventually('the process is stopped', () => stateOf(pid) === 'T')
+    if (!writes(pid)) return
+    process.kill(pid, 'SIGCONT')
+  }
+}
+
+function writes(pid: number): boolean {
+  const locks = readFileSync('/proc/locks', 'utf8').split('\n')
+  return locks.some((lock) => lock.includes(` WRITE ${pid} `))
+}
+
+/**
  * A shell with a child that runs forever, so that there is a grandchild; both carry the mark in
  * their command lines. The child is no background job, since shells let those ignore SIGINT and
  * SIGQUIT. In a terminal it is to ignore hang-ups. The hang-up after the end of the session's

@@ -42,6 +42,14 @@ const commands = {
   async queue({ claim }) {
     return store.attempt(claim, { enqueue: true, tokens: 1 }).then(({ outcome }) => ({ outcome }))
   },
+  /**
+   * Stops this process between two turns of its event loop. One that is stopped from outside may
+   * keep a database locked.
+   */
+  async freeze() {
+    process.kill(process.pid, 'SIGSTOP')
+    return {}
+  },
   /** Starts a command in a process group of its own, which outlives this process. */
   async child() {
     const child = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
