@@ -14,8 +14,9 @@ export function clockedPostgres(): ClockedSchema {
   const text = postgresSchema('played')
   const clocked = text
     .replace('v_now := clock_timestamp()', 'v_now := (select at from played.clock)')
-    .replace('timestamptz := clock_timestamp()', 'timestamptz := (select at from played.clock)')
-    .replace('random() < 0.05', 'true')
+    .replaceAll('timestamptz := clock_timestamp()', 'timestamptz := (select at from played.clock)')
+    .replaceAll('clock_timestamp())', '(select at from played.clock))')
+    .replaceAll('random() < 0.05', 'true')
   expect(clocked).toContain('played.clock')
   expect(clocked).not.toContain('random()')
   expect(clocked.match(/clock_timestamp\(\)/g)).toHaveLength(1) // how long a session has done nothing

@@ -50,14 +50,26 @@ export function postgresLocker(subject: string, url: string, connections: number
 }
 
 function statements(pool: Pool): Locker {
-  const text = 'select "holdfast".apply_batch_v1($1::text::jsonb)::text as answers'
-  const name = 'by_hand'
+  const text =
+    'select "holdfast".apply_one_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as answers'
+  const send = (request: ByHand): Promise<unknown> => {
+    const { verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs, enqueue } = request
+    const values = [verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs, enqueue]
+    return pool.query({
+      name: 'by_hand',
+      text,
+      values: [...values, request['heartbeatMs'], request['channel']],
+    })
+  }
   return (lock) => async () => {
     const { acquire, release } = requestsOf(lock, randomUUID())
-    await pool.query({ name, text, values: [JSON.stringify([acquire])] })
-    return () => pool.query({ name, text, values: [JSON.stringify([release])] })
+    await send(acquire)
+    return () => send(release)
   }
 }
+
+/** A request, as `requestsOf` makes it. */
+type ByHand = Readonly<Record<string, unknown>>
 
 const TAKE = `insert into lease_rows as l (name, owner, token, expires)
   values ($1, $2, 1, clock_timestamp() + interval '30 s')

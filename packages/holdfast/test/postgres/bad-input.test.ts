@@ -93,7 +93,7 @@ describe('a database that is not ready', () => {
 
   test('with a table of another program under its name', async () => {
     server.psql(postgresSchema('foreign_table'))
-    server.psql('alter table foreign_table.holders rename column weight to height')
+    server.psql('alter table foreign_table.locks rename column kind to sort')
     const error = await failure({ pool: poolOf(), schema: 'foreign_table' })
     expect(error.code).toBe('STORE_CONFIG')
     expect(error.message).toContain('foreign_table')

@@ -23,6 +23,10 @@ afterAll(async () => {
 })
 
 const signal = "begin signal sqlstate 'HF002' set message_text = 'the schema has format 2'; end"
+const raise =
+  "language plpgsql as $$ begin raise exception 'the schema has format 2' using errcode = 'HF002'; end $$"
+const ONE =
+  'text, text, text, text, text, integer, integer, integer, double precision, boolean, double precision, text'
 const KITS = [
   {
     name: 'postgres',
@@ -35,8 +39,11 @@ const KITS = [
     // As docs/internals/design.md says that a later version does it.
     later: `update holdfast.facts set value = '2' where name = 'format';
       drop function holdfast.apply_batch_v1(jsonb);
-      create function holdfast.apply_batch_v1(newer jsonb) returns text language plpgsql as
-        $$ begin raise exception 'the schema has format 2' using errcode = 'HF002'; end $$;`,
+      create function holdfast.apply_batch_v1(newer jsonb) returns text ${raise};
+      drop function holdfast.apply_one_v1(${ONE});
+      create function holdfast.apply_one_v1(${ONE}) returns jsonb ${raise};
+      drop function holdfast.list_locks_v1(text, text, integer);
+      create function holdfast.list_locks_v1(text, text, integer) returns table (name text, more text) ${raise};`,
     routines: `select md5(string_agg(p.prosrc, '' order by p.oid)) from pg_proc p
       join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'holdfast'`,
   },

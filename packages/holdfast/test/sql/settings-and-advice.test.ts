@@ -151,5 +151,5 @@ test('an attempt that postgres sends after its limit is granted to no client', a
   proxy.heal()
   // The library sends its queue in order.
   await sql.unsafe('select 1')
-  expect(await server.ask("select count(*) from holdfast.holders where lock = 'ghost'")).toBe('0')
+  expect(await server.ask("select count(*) from holdfast.locks where name = 'ghost'")).toBe('0')
 })

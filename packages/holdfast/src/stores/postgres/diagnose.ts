@@ -36,7 +36,12 @@ export interface PostgresDiagnosis {
 
 const TABLES = ['locks', 'holders', 'waiters', 'tombstones', 'guards', 'fences']
 const TABLE_RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
-const APPLY_BATCH = 'apply_batch_v1(jsonb)'
+/** Those that clients call on all connections. */
+const ROUTINES = [
+  'apply_batch_v1(jsonb)',
+  'apply_one_v1(text,text,text,text,text,integer,integer,integer,double precision,boolean,double precision,text)',
+  'list_locks_v1(text,text,integer)',
+]
 /** `holdfast_` and the id of the client. */
 const CHANNEL_BYTES = 'holdfast_'.length + 36
 /** Another program may take the connection first that a pooler has just got back. */
@@ -190,25 +195,23 @@ async function examineSchema(
        left join pg_class c on c.relname = t and c.relnamespace = (select oid from pg_namespace where nspname = $1)`,
     [schema, TABLES, TABLE_RIGHTS],
   )
-  const routine = await first(
-    connection,
-    `select (to_regprocedure($1) is not null)::int::text as there,
-        coalesce(has_function_privilege(to_regprocedure($1), 'execute'), true)::int::text as allowed`,
-    [`${quoteSchema(schema)}.${APPLY_BATCH}`],
+  const routines = await connection.query(
+    `select r as name, (to_regprocedure($1 || r) is not null)::int::text as there,
+        case when not has_function_privilege(to_regprocedure($1 || r), 'execute') then 'EXECUTE' else '' end as denied
+       from unnest($2::text[]) r`,
+    [`${quoteSchema(schema)}.`, ROUTINES],
   )
-  const found = tables.rows as { name: string; there: string; denied: string }[]
+  const found = [...tables.rows, ...routines.rows] as {
+    name: string
+    there: string
+    denied: string
+  }[]
   return {
-    missing: [
-      ...found.filter(({ there }) => there !== '1').map(({ name }) => `${schema}.${name}`),
-      ...(routine['there'] === '1' ? [] : [`${schema}.${APPLY_BATCH}`]),
-    ],
-    denied: [
-      ...found.flatMap(({ name, there, denied }) =>
-        there === '1' && denied !== ''
-          ? denied.split(' ').map((right) => `${right} on ${schema}.${name}`)
-          : [],
-      ),
-      ...(routine['allowed'] === '1' ? [] : [`EXECUTE on ${schema}.${APPLY_BATCH}`]),
-    ],
+    missing: found.filter(({ there }) => there !== '1').map(({ name }) => `${schema}.${name}`),
+    denied: found.flatMap(({ name, there, denied }) =>
+      there === '1' && denied !== ''
+        ? denied.split(' ').map((right) => `${right} on ${schema}.${name}`)
+        : [],
+    ),
   }
 }

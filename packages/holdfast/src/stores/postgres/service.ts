@@ -12,9 +12,6 @@ import { migrate } from './connection/migrate.js'
 import { quoteSchema } from './rule/schema.js'
 import { WakeUpListener } from './wake-ups.js'
 
-/** A batch without requests, as JSON. */
-const NO_REQUESTS = '[]'
-
 export interface PostgresDatabaseOptions {
   readonly client: Client
   readonly schema: string
@@ -35,8 +32,8 @@ export class PostgresDatabase implements Database {
   readonly channel = `holdfast_${systemRandom.id()}`
   readonly transactionGuard: Database['transactionGuard']
   readonly #options: PostgresDatabaseOptions
-  readonly #applyBatch: NamedText
-  readonly #applyBatchChecked: NamedText
+  readonly #applyOne: TwoTexts
+  readonly #applyBatch: TwoTexts
   readonly #listLocks: string
   readonly #statements: Statements
   readonly #listener: WakeUpListener
@@ -60,22 +57,30 @@ export class PostgresDatabase implements Database {
     this.#listener = new WakeUpListener(client, this.#statements, this.channel)
     const schema = quoteSchema(options.schema)
     this.transactionGuard = transactionGuardOf(schema)
-    this.#applyBatch = named(`select ${schema}.apply_batch_v1($1::text::jsonb)::text as answers`)
-    this.#applyBatchChecked = named(
-      `call ${schema}.apply_batch_in_own_transaction_v1($1::text, $2::text, answers => null)`,
-    )
-    this.#listLocks =
-      `select name from (select lock as name from ${schema}.holders union select lock from ${schema}.waiters) used ` +
-      `where name >= $1::text collate "C" and name > $2::text collate "C" and starts_with(name, $1::text) ` +
-      'order by name limit $3::text::integer'
+    this.#applyOne = {
+      plain: named(`select ${schema}.apply_one_v1(${PARAMETERS_OF_ONE})::text as answers`),
+      checked: named(
+        `call ${schema}.apply_one_in_own_transaction_v1(${PARAMETERS_OF_ONE}, $13::text, answers => null)`,
+      ),
+    }
+    this.#applyBatch = {
+      plain: named(`select ${schema}.apply_batch_v1($1::text::jsonb)::text as answers`),
+      checked: named(
+        `call ${schema}.apply_batch_in_own_transaction_v1($1::text, $2::text, answers => null)`,
+      ),
+    }
+    this.#listLocks = `select name from ${schema}.list_locks_v1($1::text, $2::text, $3::text::integer)`
   }
 
   run(requests: readonly Request[]): Promise<readonly Answer[]> {
-    const values = [JSON.stringify(requests)]
+    const [first] = requests
+    const isOne = first !== undefined && requests.length === 1 && isShort(first)
+    const { plain, checked } = isOne ? this.#applyOne : this.#applyBatch
+    const values = isOne ? parametersOf(first) : [JSON.stringify(requests)]
     const rows = this.#statements.send(
       (limit) =>
         this.#options.client.query(
-          { ...this.#applyBatch, values, checked: this.#checked(values, limit) },
+          { ...plain, values, checked: () => this.#checked(checked, values, limit) },
           limit,
         ),
       { repeatable: areRepeatable(requests), writes: areWrites(requests) },
@@ -83,13 +88,13 @@ export class PostgresDatabase implements Database {
     return rows.then(([row]) => JSON.parse(row?.['answers'] as string) as Answer[])
   }
 
-  #checked([requests = '']: readonly string[], { isMovable }: TimeLimit): CheckedStatement {
-    const values = [requests, isMovable ? this.channel : null]
-    return {
-      ...this.#applyBatchChecked,
-      values,
-      empty: () => void (values[0] = NO_REQUESTS),
-    }
+  #checked(
+    text: NamedText,
+    parameters: readonly (string | null)[],
+    { isMovable }: TimeLimit,
+  ): CheckedStatement {
+    const values = [...parameters, isMovable ? this.channel : null]
+    return { ...text, values, empty: () => void values.fill(null, 0, parameters.length) }
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
@@ -119,6 +124,33 @@ export class PostgresDatabase implements Database {
   async close(): Promise<void> {
     await this.unlisten().catch(() => undefined) // the connection is gone already
   }
+}
+
+/** What `apply_one_v1` serves, at best without `apply_batch_v1`. */
+const SHORT_VERBS: ReadonlySet<string> = new Set<Request['verb']>(['attempt', 'renew', 'withdraw'])
+
+function isShort({ verb, keepsEnd }: Request): boolean {
+  return SHORT_VERBS.has(verb) && keepsEnd !== true
+}
+
+/** As text, since `postgres` would write numbers by the types of the instance. */
+const PARAMETERS_OF_ONE =
+  '$1::text, $2::text, $3::text, $4::text, $5::text, $6::text::integer, $7::text::integer, ' +
+  '$8::text::integer, $9::text::double precision, $10::text::boolean, ' +
+  '$11::text::double precision, $12::text'
+
+/** The parameters of `apply_one_v1`, in their order. */
+function parametersOf(request: Request): (string | null)[] {
+  const { verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs, enqueue } = request
+  const values = [verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs, enqueue]
+  values.push(request['heartbeatMs'], request['channel'])
+  return values.map((value) => (value === undefined ? null : String(value)))
+}
+
+/** A statement, and the same in a transaction of its own. */
+interface TwoTexts {
+  readonly plain: NamedText
+  readonly checked: NamedText
 }
 
 interface NamedText {

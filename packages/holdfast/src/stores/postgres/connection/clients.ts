@@ -117,10 +117,11 @@ class PostgresJsClient implements Client {
 
   /** The library names the statement itself, unless the instance has `prepare: false`. */
   #send(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
-    const { name, text, values } = statement.checked ?? statement
+    const checked = statement.checked?.()
+    const { name, text, values } = checked ?? statement
     // The library may keep a query for longer than the limit, and send it then. Its `cancel` would
     // leave a connection that is being made unusable.
-    limit.giveUp = statement.checked?.empty
+    limit.giveUp = checked?.empty
     // The library's types do not admit plain strings as parameters of a query as text.
     const pending = this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })
     return rawRows(this.#sql, text, pending)
@@ -142,7 +143,7 @@ class PostgresJsClient implements Client {
     return this.#listener.listen(channel, events)
   }
 
-  /** The server that took no writes has ended it: see APPLY_BATCH_IN_OWN_TRANSACTION. */
+  /** The server that took no writes has ended it: see rule/leave-read-only.sql. */
   leaveListener(): void {}
 
   closeListener(): Promise<void> {
@@ -220,8 +221,7 @@ class PgClient implements Client {
       }
       const status = transactionStatusOf(client)
       if (status === 'T' || status === 'E') return this.#sendPast(client, statement, limit, onRows)
-      const { checked } = statement
-      const safe = checked === undefined || status === 'I' ? statement : checked
+      const safe = status === 'I' ? statement : (statement.checked?.() ?? statement)
       sendThrough(client, this.#asSent(safe), limit, onRows)
     })
   }

@@ -14,8 +14,8 @@ export interface LibraryStatement {
 }
 
 export interface PgStatement extends LibraryStatement {
-  /** The same statement, which the server refuses inside of a transaction. */
-  readonly checked?: CheckedStatement
+  /** Makes the same statement, which the server refuses inside of a transaction. Seldom used. */
+  readonly checked?: () => CheckedStatement
 }
 
 /** Costs a tenth more than the statement that needs no check. */

@@ -1,13 +1,10 @@
 -- The fast path for batches that concern several locks, each once. One statement grants all claims
--- on locks without holders, waiters and guards, and releases all claims without waiters behind
--- them. Other requests it leaves to the functions of the verbs, which give the same answers.
+-- on free locks, and serves renewals and releases by holders in the rows of their locks. Other
+-- requests it leaves to the functions of the verbs, which give the same answers.
 --
 -- The caller has locked the rows of the locks, so the snapshot of this statement is current. Each
 -- lock is concerned once, so no answer depends on another. A nested loop looks up each lock by its
 -- key, however large the tables have become since the plan was made.
---
--- With 16 locks in flight this path takes a third of the server's time off each pair;
--- docs/internals/design.md has the figures.
 --
 -- Input   a_requests  the requests of the batch
 --         a_now  the time of the batch
@@ -22,45 +19,48 @@ as $apply_fast$
 begin
   return query
   with requests as materialized (
-    select r.* from rows from (
+    select r.*, a_now + r.ttl_ms * interval '1 millisecond' as until from rows from (
       jsonb_to_recordset(a_requests) as (
         verb text, lock text, id text, kind text, capacity integer, weight integer, tokens integer,
-        "ttlMs" double precision, owner text
+        "ttlMs" double precision, owner text, "keepsEnd" boolean
       )
     ) with ordinality
-      as r (verb, lock, id, kind, capacity, weight, tokens, ttl_ms, owner, "position")
-    where r.verb in ('attempt', 'withdraw')
+      as r (verb, lock, id, kind, capacity, weight, tokens, ttl_ms, owner, keeps_end, "position")
+    where r.verb in ('attempt', 'renew', 'withdraw') and r.keeps_end is null
   ),
-  granted as materialized (
-    select r.*, greatest(l.last_token + 1, (extract(epoch from a_now) * 1000000)::bigint) as token
-      from requests r join holdfast.locks l on l.name = r.lock
-     where r.verb = 'attempt' and r.weight <= r.capacity and not l.guarded
-       and not exists (select from holdfast.holders h where h.lock = r.lock)
-       and not exists (select from holdfast.waiters w where w.lock = r.lock)
+  granted as (
+    update holdfast.locks l
+       set kind = r.kind, capacity = r.capacity, sole_id = r.id, sole_owner = r.owner,
+           sole_weight = r.weight, sole_tokens = r.tokens, sole_granted = a_now,
+           sole_ttl_ms = r.ttl_ms, sole_expires = r.until,
+           last_token =
+             greatest(l.last_token + 1, (extract(epoch from a_now) * 1000000)::bigint) + r.tokens - 1
+      from requests r
+     where r.verb = 'attempt' and l.name = r.lock and l.sole_id is null and not l.listed
+       and not l.guarded and r.weight between 1 and r.capacity and r.tokens > 0
        and not exists (
          select from holdfast.tombstones t where t.lock = r.lock and t.id = r.id and t.until > a_now
        )
+    returning r."position", r.tokens, r.ttl_ms, l.last_token - r.tokens + 1 as token
   ),
-  updated_locks as (
+  renewed as (
     update holdfast.locks l
-       set kind = g.kind, capacity = g.capacity, last_token = g.token + g.tokens - 1
-      from granted g where l.name = g.lock
-  ),
-  inserted_holders as (
-    insert into holdfast.holders
-      (lock, id, owner, weight, token, tokens, granted, ttl_ms, expires)
-    select g.lock, g.id, g.owner, g.weight, g.token, g.tokens, a_now, g.ttl_ms,
-           a_now + g.ttl_ms * interval '1 millisecond' from granted g
+       set sole_owner = r.owner, sole_ttl_ms = r.ttl_ms, sole_expires = r.until
+      from requests r
+     where r.verb = 'renew' and l.name = r.lock and not l.listed and l.sole_id = r.id
+       and l.sole_expires > a_now
+    returning r."position"
   ),
   released as (
-    delete from holdfast.holders h using requests r
-     where r.verb = 'withdraw' and h.lock = r.lock and h.id = r.id
-       and not exists (select from holdfast.waiters w where w.lock = r.lock)
-    returning h.lock, h.id, r.ttl_ms, r."position"
+    update holdfast.locks l set sole_id = null
+      from requests r
+     where r.verb = 'withdraw' and l.name = r.lock and not l.listed and l.sole_id = r.id
+       and l.sole_expires > a_now
+    returning r.lock, r.id, r.until, r."position"
   ),
   inserted_tombstones as (
     insert into holdfast.tombstones as t (lock, id, until, outcome)
-    select r.lock, r.id, a_now + r.ttl_ms * interval '1 millisecond', 'released' from released r
+    select r.lock, r.id, r.until, 'released' from released r
     on conflict (lock, id) do update set until = excluded.until, outcome = excluded.outcome
   )
   select g."position", jsonb_build_object(
@@ -68,6 +68,8 @@ begin
       'remainingMs', g.ttl_ms, 'token', g.token::text
     ) from granted g
   union all
-  select r."position", jsonb_build_object('outcome', 'released') from released r;
+  select r."position", '{"outcome": "renewed"}'::jsonb from renewed r
+  union all
+  select r."position", '{"outcome": "released"}'::jsonb from released r;
 end
 $apply_fast$;

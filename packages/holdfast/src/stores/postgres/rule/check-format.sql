@@ -5,10 +5,10 @@
 -- two things:
 --
 -- - It writes the number to `facts`, so that the migration of this version refuses.
--- - It replaces `apply_batch_v1` by a function with another return type that raises `HF002`. A
---   process of this version then reports `STORE_FORMAT` at its next call, and earlier calls pay
---   nothing. An older version reports a failure and cannot replace that function: PostgreSQL
---   refuses to change a return type.
+-- - It replaces `apply_batch_v1`, `apply_one_v1` and `list_locks_v1` by functions with another
+--   return type that raise `HF002`. A process of this version then reports `STORE_FORMAT` at its
+--   next call, and earlier calls pay nothing. An older version reports a failure and cannot replace
+--   those functions: PostgreSQL refuses to change a return type.
 --
 -- Input   the format of the schema in `facts`, if there is one
 -- Output  none; an error with `HF002` for a format above 1

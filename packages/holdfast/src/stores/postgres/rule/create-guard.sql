@@ -8,6 +8,9 @@ declare
   v_token constant bigint := (
     select h.token from holdfast.holders h
      where h.lock = a_request ->> 'lock' and h.id = a_request ->> 'id' and not h.stolen
+    union all
+    select l.last_token - l.sole_tokens + 1 from holdfast.locks l
+     where l.name = a_request ->> 'lock' and l.sole_id = a_request ->> 'id'
   );
 begin
   if v_token is not null then

@@ -27,6 +27,7 @@ begin
               where e.name > v_schedule and e.name < a_lock order by e.name limit 8
            )
        and l.name ~ v_slot
+       and (l.sole_id is null or l.sole_expires <= a_now)
        and not exists (select from holdfast.holders h where h.lock = l.name and h.expires > a_now)
        for update of l skip locked
   );

@@ -20,7 +20,15 @@ begin
           'remainingMs', extract(epoch from h.expires - a_now) * 1000, 'ttlMs', h.ttl_ms,
           'stolen', h.stolen, 'stealReason', h.steal_reason
         ) order by h.seq)
-        from holdfast.holders h where h.lock = l.name
+        from (
+          select g.seq, g.id, g.owner, g.weight, g.token, g.tokens, g.granted, g.ttl_ms, g.expires,
+                 g.stolen, g.steal_reason
+            from holdfast.holders g where g.lock = l.name
+          union all
+          select 0, l.sole_id, l.sole_owner, l.sole_weight, l.last_token - l.sole_tokens + 1,
+                 l.sole_tokens, l.sole_granted, l.sole_ttl_ms, l.sole_expires, false, null
+           where l.sole_id is not null
+        ) h
       ), '[]'),
       'waiters', coalesce((
         select jsonb_agg(jsonb_build_object(

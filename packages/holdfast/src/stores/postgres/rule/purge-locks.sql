@@ -31,6 +31,7 @@ begin
     select l.name, l.guarded from holdfast.locks l
      where l.last_token > 0
        and l.last_token < (extract(epoch from v_now - a_unused) * 1000000)::bigint
+       and (l.sole_id is null or l.sole_expires <= v_now)
      limit a_limit for update skip locked
   loop
     -- There may have been no request since its leases ended.

@@ -1,15 +1,16 @@
 -- The schema of the store: its tables, and the functions of the rule. Runs as one transaction, and
 -- may run again at any time.
 --
--- The grant rule of `store/grant-rule.ts` in PL/pgSQL. Clients call one function, `apply_batch_v1`,
--- with a list of requests as JSON. It returns a list of answers, in one round trip and one
--- transaction.
+-- The grant rule of `store/grant-rule.ts` in PL/pgSQL. Clients call `apply_batch_v1` with a list of
+-- requests as JSON. It returns a list of answers, in one round trip and one transaction. A single
+-- request has a shorter way, `apply_one_v1`.
 --
 -- Why it is safe: the function first locks the rows of its locks, in the order of their names. Only
 -- then does it run further statements. In READ COMMITTED each statement sees everything that was
 -- committed before the statement began. So it sees all that the previous caller did under the same
 -- row lock. A single statement that locks the row and adds up the holders is not safe. Its snapshot
--- is older than its wait for the row, so two contenders would both find the lock free.
+-- is older than its wait for the row, so two contenders would both find the lock free. A statement
+-- that asks the row alone is safe; apply-single.sql.
 --
 -- The number in a name is its version. A change of what a function means gets the next number, so
 -- clients of two versions can share the tables during an upgrade.
@@ -21,6 +22,7 @@
 -- @include check-format.sql
 -- @include tables.sql
 -- @include note-format.sql
+-- @include delete-tombstones.sql
 -- @include expire-and-promote.sql
 -- @include add-tombstone.sql
 -- @include steal-reason-of.sql
@@ -39,7 +41,12 @@
 -- @include inspect.sql
 -- @include apply-fast.sql
 -- @include apply-single.sql
+-- @include apply-in-order.sql
 -- @include forget-slots.sql
 -- @include apply-batch.sql
+-- @include apply-one.sql
+-- @include leave-read-only.sql
+-- @include apply-one-in-own-transaction.sql
 -- @include apply-batch-in-own-transaction.sql
+-- @include list-locks.sql
 -- @include purge-locks.sql

@@ -4,7 +4,10 @@
 -- - `locks` has one row for each lock name that was ever used. A session locks that row before it
 --   decides about the lock. The row stays when the lock is free, so that tokens only grow;
 --   purge-locks.sql says when it may go. `guarded` says that the next grant has to pass a guard.
--- - `holders` and `waiters` are the holders and the queue, in the order of `seq`.
+--   `sole_…` is the holder of a lock with one holder and no waiters, and `last_before` the last
+--   token before its own; apply-single.sql.
+-- - `holders` and `waiters` are the holders and the queue of locks that are `listed`, in the order
+--   of `seq`.
 -- - `tombstones` are withdrawn claims, kept as long as a late message of them may come.
 -- - `guards` are locked by transactions that cover a lease until their commit. Only the next grant
 --   changes them, so renewals and releases never wait for a transaction.
@@ -22,7 +25,16 @@ create table if not exists holdfast.locks (
   kind text not null default 'mutex',
   capacity integer not null default 2147483647,
   last_token bigint not null default 0,
-  guarded boolean not null default false
+  guarded boolean not null default false,
+  listed boolean not null default false,
+  sole_id text collate "C",
+  sole_owner text,
+  sole_weight integer,
+  sole_tokens integer,
+  sole_granted timestamptz,
+  sole_ttl_ms double precision,
+  sole_expires timestamptz,
+  last_before bigint
 ) with (fillfactor = 50);
 
 create table if not exists holdfast.holders (
