@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Until there is a release: a commit that has the stored formats of today. */
-const BEFORE_RELEASES = '0a017c65beb65a838a4c53a0831185b2279a04a0'
+const BEFORE_RELEASES = '39a6f03701354edeefc46a5dc7fd366d98a1ee40'
 
 export interface Previous {
   /** What it was built from. */
