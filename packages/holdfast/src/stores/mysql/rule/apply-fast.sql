@@ -10,7 +10,7 @@
 --
 -- The time is read before the statement waits for the row. That is safe. This path never treats a
 -- lease as expired. A new lease ends too soon rather than too late. A renewal only succeeds for the
--- holder in the row.
+-- holder in the row, in the order of their times.
 --
 -- The first statement decides each request and applies it. It inserts a row that is missing, and
 -- locks a row that it leaves as it is. `last_batch` marks the rows of served requests. Requests
@@ -19,12 +19,13 @@
 -- - is granted: `values(sole_weight) > 0 and not listed and not guarded and sole_expires_us = 0`
 -- - is the holder: `values(sole_weight) = 0 and not listed and sole_id = values(sole_id) and
 --   sole_expires_us > v_now`
--- - is renewed: is the holder, `and values(sole_ttl_ms) > 0`
+-- - is renewed: is the holder, `and values(sole_ttl_ms) > 0`, and no later renewal overtook it,
+--   which would move the end back: `sole_expires_us - round(sole_ttl_ms * 1000) <= v_now`
 --
--- The order of the assignments matters in one place. The conditions read `sole_expires_us`, and an
--- assignment sees the new values of columns that were assigned before it. So `sole_expires_us`
--- comes last. `sole_id` only changes with a grant, and after a grant no claim of the batch is the
--- holder.
+-- The order of the assignments matters. An assignment sees the new values of columns that were
+-- assigned before it, and the conditions read `sole_expires_us` and `sole_ttl_ms`. So these two
+-- come last, behind `last_batch`, by which they know whether the request is served. `sole_id` only
+-- changes with a grant, and after a grant no claim of the batch is the holder.
 --
 -- Separate statements for attempts, renewals and withdrawals would not depend on an order. They
 -- were measured: the server then needs 15 to 50% more time for each pair; docs/internals/design.md.
@@ -109,32 +110,26 @@ begin
     sole_owner = if(
       (values(sole_weight) > 0 and not listed and not guarded and sole_expires_us = 0)
       or (values(sole_weight) = 0 and not listed and sole_id = values(sole_id)
-          and sole_expires_us > v_now and values(sole_ttl_ms) > 0),
+          and sole_expires_us > v_now and values(sole_ttl_ms) > 0
+          and sole_expires_us - round(sole_ttl_ms * 1000) <= v_now),
       values(sole_owner), sole_owner
-    ),
-    sole_ttl_ms = if(
-      (values(sole_weight) > 0 and not listed and not guarded and sole_expires_us = 0)
-      or (values(sole_weight) = 0 and not listed and sole_id = values(sole_id)
-          and sole_expires_us > v_now and values(sole_ttl_ms) > 0),
-      values(sole_ttl_ms), sole_ttl_ms
     ),
     last_batch = if(
       (values(sole_weight) > 0 and not listed and not guarded and sole_expires_us = 0)
       or (values(sole_weight) = 0 and not listed and sole_id = values(sole_id)
-          and sole_expires_us > v_now),
+          and sole_expires_us > v_now
+          and (values(sole_ttl_ms) = 0 or sole_expires_us - round(sole_ttl_ms * 1000) <= v_now)),
       v_batch, last_batch
     ),
     sole_expires_us = case
-      when values(sole_weight) > 0 and not listed and not guarded and sole_expires_us = 0
-        then values(sole_expires_us)
-      when values(sole_weight) = 0 and not listed and sole_id = values(sole_id)
-        and sole_expires_us > v_now and values(sole_ttl_ms) > 0
-        then v_now + round(values(sole_ttl_ms) * 1000)
-      when values(sole_weight) = 0 and not listed and sole_id = values(sole_id)
-        and sole_expires_us > v_now
-        then 0
-      else sole_expires_us
-    end;
+      when last_batch <> v_batch then sole_expires_us
+      when values(sole_weight) > 0 then values(sole_expires_us)
+      when values(sole_ttl_ms) > 0 then v_now + round(values(sole_ttl_ms) * 1000)
+      else 0
+    end,
+    sole_ttl_ms = if(
+      last_batch = v_batch and values(sole_ttl_ms) > 0, values(sole_ttl_ms), sole_ttl_ms
+    );
   set v_changed = row_count();
   set a_late = locate('"attempt"', a_requests) and exists (
     select 1

@@ -49,7 +49,8 @@ begin
     when 'renew' then
       update holdfast_locks
          set sole_owner = a_owner, sole_ttl_ms = a_ttl_ms, sole_expires_us = v_until
-       where name = a_name and not listed and sole_id = a_id and sole_expires_us > v_now;
+       where name = a_name and not listed and sole_id = a_id and sole_expires_us > v_now
+         and sole_expires_us - round(sole_ttl_ms * 1000) <= v_now;
       set v_served = row_count() = 1;
     when 'withdraw' then
       update holdfast_locks set sole_expires_us = 0

@@ -14,6 +14,7 @@ declare
   v_names text[];
   v_name text;
   v_changes boolean;
+  v_moves boolean;
   v_request jsonb;
   v_position bigint;
   v_answer jsonb;
@@ -26,12 +27,11 @@ begin
      where a_answers[e.n] is null group by e.r ->> 'lock'
   loop
     v_names := v_names || v_name;
-    -- A look or a guard leaves a holder in the row of the lock.
-    if exists (
-         select from holdfast.locks l
-          where l.name = v_name and l.sole_id is not null
-            and (v_changes or l.sole_expires <= a_now)
-       )
+    -- A look or a guard leaves a holder in the row of the lock. The batch inserts no row for most
+    -- verbs, so there may be one now that is not locked yet.
+    select l.sole_id is not null and (v_changes or l.sole_expires <= a_now) into v_moves
+      from holdfast.locks l where l.name = v_name for update;
+    if v_moves
        or exists (select from holdfast.holders h where h.lock = v_name and h.expires <= a_now)
        or exists (select from holdfast.waiters w where w.lock = v_name)
     then

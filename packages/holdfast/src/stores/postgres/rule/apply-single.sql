@@ -10,7 +10,7 @@
 --
 -- The time is read before the statement waits for the row. That is safe. This path never treats a
 -- lease as expired. A new lease ends too soon rather than too late. A renewal only succeeds for the
--- holder in the row.
+-- holder in the row, and not if a later one overtook it: it would move the end back.
 --
 -- Input   a_verb to a_enqueue  a request, with null for what its verb does not have; no renewal
 --         that keeps the end
@@ -35,7 +35,8 @@ begin
   elsif a_verb = 'renew' then
     update holdfast.locks l
        set sole_owner = a_owner, sole_ttl_ms = a_ttl_ms, sole_expires = v_until
-     where l.name = a_lock and not l.listed and l.sole_id = a_id and l.sole_expires > v_now;
+     where l.name = a_lock and not l.listed and l.sole_id = a_id and l.sole_expires > v_now
+       and l.sole_expires - l.sole_ttl_ms * interval '1 millisecond' <= v_now;
     return case when found then '{"outcome":"renewed"}' end;
   elsif a_verb is distinct from 'attempt' then
     return null;
