@@ -81,7 +81,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
       },
       {
         file: 'stores/postgres/connection/clients.js',
-        find: "checked === undefined || status === 'I' ? statement : checked",
+        find: "status === 'I' ? statement : (statement.checked?.() ?? statement)",
         replace: 'statement',
       },
     ],
