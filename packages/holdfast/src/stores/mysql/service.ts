@@ -66,13 +66,13 @@ export class MysqlDatabase implements Database {
     this.#prefix = prefix
   }
 
-  async run(requests: readonly Request[]): Promise<Answers> {
+  run(requests: readonly Request[]): Promise<Answers> {
     const call = callOf(this.#prefix, requests)
-    const rows = await this.#rows(call.sql, call.values, {
-      repeatable: areRepeatable(requests),
-      writes: areWrites(requests),
-    })
-    return answersOf(rows, call, requests)
+    return this.#statements.ask(
+      (limit) => execute(this.#pool, statement(call.sql, call.values), limit),
+      { repeatable: areRepeatable(requests), writes: areWrites(requests) },
+      (rows) => answersOf(rows, call, requests),
+    )
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {

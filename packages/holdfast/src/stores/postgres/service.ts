@@ -7,7 +7,7 @@ import type { Client } from './connection/clients.js'
 import { transactionGuardOf } from './rule/transaction-guard.js'
 import { Statements, type TimeLimit } from '../sql/connection/statements.js'
 import { explain, isCutOff, isReadOnly, isRetriable, isUnmigrated } from './errors.js'
-import type { CheckedStatement } from './connection/pools.js'
+import type { CheckedStatement, PgStatement, Row } from './connection/pools.js'
 import { migrate } from './connection/migrate.js'
 import { quoteSchema } from './rule/schema.js'
 import { WakeUpListener } from './wake-ups.js'
@@ -75,26 +75,14 @@ export class PostgresDatabase implements Database {
   run(requests: readonly Request[]): Promise<readonly Answer[]> {
     const [first] = requests
     const isOne = first !== undefined && requests.length === 1 && isShort(first)
-    const { plain, checked } = isOne ? this.#applyOne : this.#applyBatch
+    const texts = isOne ? this.#applyOne : this.#applyBatch
     const values = isOne ? parametersOf(first) : [JSON.stringify(requests)]
-    const rows = this.#statements.send(
-      (limit) =>
-        this.#options.client.query(
-          { ...plain, values, checked: () => this.#checked(checked, values, limit) },
-          limit,
-        ),
+    const { client } = this.#options
+    return this.#statements.ask(
+      (limit) => client.query(new ApplyStatement(texts, values, limit, this.channel), limit),
       { repeatable: areRepeatable(requests), writes: areWrites(requests) },
+      answersOf,
     )
-    return rows.then(([row]) => JSON.parse(row?.['answers'] as string) as Answer[])
-  }
-
-  #checked(
-    text: NamedText,
-    parameters: readonly (string | null)[],
-    { isMovable }: TimeLimit,
-  ): CheckedStatement {
-    const values = [...parameters, isMovable ? this.channel : null]
-    return { ...text, values, empty: () => void values.fill(null, 0, parameters.length) }
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
@@ -142,9 +130,56 @@ const PARAMETERS_OF_ONE =
 /** The parameters of `apply_one_v1`, in their order. */
 function parametersOf(request: Request): (string | null)[] {
   const { verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs, enqueue } = request
-  const values = [verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs, enqueue]
-  values.push(request['heartbeatMs'], request['channel'])
-  return values.map((value) => (value === undefined ? null : String(value)))
+  return [
+    verb,
+    lock,
+    textOf(id),
+    textOf(owner),
+    textOf(kind),
+    textOf(capacity),
+    textOf(weight),
+    textOf(tokens),
+    textOf(ttlMs),
+    textOf(enqueue),
+    textOf(request['heartbeatMs']),
+    textOf(request['channel']),
+  ]
+}
+
+function textOf(value: Request[string]): string | null {
+  return value === undefined ? null : String(value)
+}
+
+function answersOf([row]: readonly Row[]): Answer[] {
+  return JSON.parse(row?.['answers'] as string) as Answer[]
+}
+
+/** Applies requests. A class, since copies of a statement are a part of what a request costs. */
+class ApplyStatement implements PgStatement {
+  readonly name: string
+  readonly text: string
+  readonly values: (string | null)[]
+  readonly #checked: NamedText
+  readonly #leaves: string | null
+
+  /** @param channel for rule/leave-read-only.sql, if the limit lets the statement be moved */
+  constructor(
+    { plain, checked }: TwoTexts,
+    values: (string | null)[],
+    { isMovable }: TimeLimit,
+    channel: string,
+  ) {
+    this.name = plain.name
+    this.text = plain.text
+    this.values = values
+    this.#checked = checked
+    this.#leaves = isMovable ? channel : null
+  }
+
+  checked(): CheckedStatement {
+    const values = [...this.values, this.#leaves]
+    return { ...this.#checked, values, empty: () => void values.fill(null, 0, -1) }
+  }
 }
 
 /** A statement, and the same in a transaction of its own. */

@@ -3,7 +3,6 @@
  * The store turns verbs into requests and passes wake-ups to waiters.
  */
 import type { Timer } from '../../clock/clock.js'
-import { isLockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   Adoption,
@@ -71,55 +70,52 @@ export class SqlStore implements Store {
   constructor(database: Database) {
     this.name = database.name
     this.#database = database
-    this.#batches = new Batches(database)
+    // The end of a pool waits for the connection that listens.
+    this.#batches = new Batches(database, () => this.#unlisten())
     this.transactionGuard = {
       ...database.transactionGuard,
-      prepare: async ({ lock, id }) =>
-        requests.isDone(await this.#batches.send({ verb: 'guard', lock, id })),
+      prepare: ({ lock, id }) => this.#batches.send({ verb: 'guard', lock, id }, requests.isDone),
     }
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
     const isHeartbeat = this.#watchers.has(claim.id)
-    const answer = this.#batches.send(request, isHeartbeat ? undefined : claim.lock)
-    return answer.then(
-      (answered) => requests.attemptResult(answered, claim, this.name),
-      (error: unknown) => {
-        // The end of a pool waits for the connection that listens.
-        if (isLockError(error) && error.code === 'LOCKS_CLOSED') this.#unlisten()
-        throw error
-      },
+    return this.#batches.send(
+      request,
+      (answer) => requests.attemptResult(answer, claim, this.name),
+      isHeartbeat ? undefined : claim.lock,
     )
   }
 
   renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
     const renewOne = (renewal: Renewal): Promise<RenewResult> =>
-      this.#batches.send(requests.renewRequest(renewal)).then(requests.renewResult)
+      this.#batches.send(requests.renewRequest(renewal), requests.renewResult)
     return renewEach(renewals, renewOne, report)
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    return this.#batches.send(requests.withdrawRequest(claim)).then(requests.withdrawOutcome)
+    return this.#batches.send(requests.withdrawRequest(claim), requests.withdrawOutcome)
   }
 
   written(): Promise<void> | undefined {
     return this.#database.written?.()
   }
 
-  async downgrade({ lock, id }: ClaimRef): Promise<boolean> {
-    return requests.isDone(await this.#batches.send({ verb: 'downgrade', lock, id }))
+  downgrade({ lock, id }: ClaimRef): Promise<boolean> {
+    return this.#batches.send({ verb: 'downgrade', lock, id }, requests.isDone)
   }
 
   async adopt(adoption: Adoption): Promise<AdoptResult> {
     // The database has no larger number, so no lease has this token.
     if (adoption.token > LARGEST_TOKEN) return { outcome: 'lost', reason: 'expired' }
-    const answer = await this.#batches.send(requests.adoptRequest(adoption))
-    return requests.adoptResult(answer, adoption.to.lock, this.name)
+    return this.#batches.send(requests.adoptRequest(adoption), (answer) =>
+      requests.adoptResult(answer, adoption.to.lock, this.name),
+    )
   }
 
-  async steal(lock: string, options: StealOptions): Promise<StealResult> {
-    return requests.stealResult(await this.#batches.send(requests.stealRequest(lock, options)))
+  steal(lock: string, options: StealOptions): Promise<StealResult> {
+    return this.#batches.send(requests.stealRequest(lock, options), requests.stealResult)
   }
 
   /** The first waiter opens the connection that listens. */
@@ -140,10 +136,14 @@ export class SqlStore implements Store {
   }
 
   async inspect(locks: readonly string[], waitersUpTo?: readonly string[]): Promise<LockInfo[]> {
-    const answers = await Promise.all(
-      locks.map((lock) => this.#batches.send(requests.inspectRequest(lock, waitersUpTo))),
+    const found = await Promise.all(
+      locks.map((lock) =>
+        this.#batches.send(requests.inspectRequest(lock, waitersUpTo), (answer) =>
+          requests.lockInfo(lock, answer),
+        ),
+      ),
     )
-    return answers.flatMap((answer, index) => requests.lockInfo(locks[index] ?? '', answer) ?? [])
+    return found.filter((info) => info !== undefined)
   }
 
   async close(): Promise<void> {

@@ -13,18 +13,45 @@ import { atTickEndOf } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { PendingAnswer } from '../../store/pending-answer.js'
 import { areRequestsTraced, traceRequest } from '../../store/request-channel.js'
 import { storeClosed } from '../../store/errors.js'
 import type { Database } from './connection/database.js'
-import type { Answer, Request } from './wire.js'
+import type { Answer, Answers, Request } from './wire.js'
 
-interface QueuedRequest {
-  readonly request: Request
+/** A request on its way. Its answer is what `read` returns of the answer of the database. */
+class AskedRequest<T> extends PendingAnswer<T> {
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare readonly request: Request
   /** New claims for one lock reach the database in the order in which they were made. */
-  readonly newClaimFor: string | undefined
-  resolve(answer: Answer): void
-  reject(error: unknown): void
+  declare readonly newClaimFor: string | undefined
+  declare private readonly read: (answer: Answer) => T
+
+  constructor(request: Request, read: (answer: Answer) => T, newClaimFor: string | undefined) {
+    super()
+    this.request = request
+    this.newClaimFor = newClaimFor
+    this.read = read
+  }
+
+  resolve(answer: Answer): void {
+    let value: T
+    try {
+      value = this.read(answer)
+    } catch (error) {
+      this.fail(error)
+      return
+    }
+    this.answer(value)
+  }
+
+  reject(error: unknown): void {
+    this.fail(error)
+  }
 }
+
+/** A request, whatever its answer is. */
+type QueuedRequest = Pick<AskedRequest<unknown>, 'request' | 'newClaimFor' | 'resolve' | 'reject'>
 
 /** Withdrawals, then renewals, then the others. */
 function byUrgency(queue: readonly QueuedRequest[]): readonly QueuedRequest[] {
@@ -34,6 +61,7 @@ function byUrgency(queue: readonly QueuedRequest[]): readonly QueuedRequest[] {
 
 export class Batches {
   readonly #database: Database
+  readonly #onPoolClosed: () => void
   readonly #atTickEnd: (work: () => void) => void
   /** The requests of this tick. */
   readonly #tick: TickQueue<QueuedRequest>
@@ -44,22 +72,24 @@ export class Batches {
   readonly #unansweredLocks = new Set<string>()
   #closed = false
 
-  constructor(database: Database) {
+  /** @param onPoolClosed called when a request finds that the caller has closed the pool */
+  constructor(database: Database, onPoolClosed: () => void) {
     this.#database = database
+    this.#onPoolClosed = onPoolClosed
     this.#atTickEnd = atTickEndOf(database.clock)
     this.#tick = new TickQueue((requests) => this.#take(requests), this.#atTickEnd)
   }
 
   /**
-   * Resolves to the answer to a request.
+   * Sends a request with the others of this tick. Its answer is what `read` returns.
    * @param newClaimFor the lock of a new claim: the request is sent after all earlier claims for it
    * were answered, or together with them
    */
-  send(request: Request, newClaimFor?: string): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) reject(this.#closedError())
-      else this.#tick.add({ request, newClaimFor, resolve, reject })
-    })
+  send<T>(request: Request, read: (answer: Answer) => T, newClaimFor?: string): PendingAnswer<T> {
+    const asked = new AskedRequest(request, read, newClaimFor)
+    if (this.#closed) asked.reject(this.#closedError())
+    else this.#tick.add(asked)
+    return asked
   }
 
   /** Rejects the requests that were not sent. Those that were sent are still answered. */
@@ -99,44 +129,62 @@ export class Batches {
   }
 
   #sendBatch(batch: readonly QueuedRequest[]): void {
-    const locks = new Set(batch.flatMap(({ newClaimFor }) => newClaimFor ?? []))
-    for (const lock of locks) this.#unansweredLocks.add(lock)
+    for (const { newClaimFor } of batch)
+      if (newClaimFor !== undefined) this.#unansweredLocks.add(newClaimFor)
     this.#inFlight += 1
-    void this.#runTraced(batch).then(() => {
-      for (const lock of locks) this.#unansweredLocks.delete(lock)
-      this.#inFlight -= 1
-      // Callers that were answered may make further requests in this tick.
-      this.#atTickEnd(() => {
-        this.#tick.flush()
-        this.#sendWaiting()
-      })
-    })
-  }
-
-  #runTraced(batch: readonly QueuedRequest[]): Promise<void> {
-    if (!areRequestsTraced()) return this.#run(batch)
-    const claimIds = batch.flatMap(({ request: { id } }) => (typeof id === 'string' ? [id] : []))
-    return traceRequest(claimIds, () => this.#run(batch))
-  }
-
-  /** Never rejects. */
-  #run(batch: readonly QueuedRequest[]): Promise<void> {
-    return this.#database.run(batch.map(({ request }) => request)).then(
-      (answers) => {
-        batch.forEach((item, index) => {
-          const answer = answers[index]
-          if (answer) item.resolve(answer)
-          else item.reject(this.#noAnswer())
-        })
+    const answers = areRequestsTraced()
+      ? traceRequest(claimIdsOf(batch), () => this.#run(batch))
+      : this.#run(batch)
+    answers.then(
+      (answered) => {
+        this.#answer(batch, answered)
+        this.#ended(batch)
       },
-      (error: unknown) => this.#fail(batch, error),
+      (error: unknown) => {
+        void this.#fail(batch, error).then(() => this.#ended(batch))
+      },
     )
+  }
+
+  /** Callers that were answered may make further requests in this tick. */
+  #ended(batch: readonly QueuedRequest[]): void {
+    for (const { newClaimFor } of batch)
+      if (newClaimFor !== undefined) this.#unansweredLocks.delete(newClaimFor)
+    this.#inFlight -= 1
+    this.#atTickEnd(this.#sendNext)
+  }
+
+  /** One function for all batches, and none for each. */
+  readonly #sendNext = (): void => {
+    this.#tick.flush()
+    this.#sendWaiting()
+  }
+
+  #run(batch: readonly QueuedRequest[]): Promise<Answers> {
+    const requests: Request[] = []
+    for (const { request } of batch) requests.push(request)
+    return this.#database.run(requests)
+  }
+
+  #answer(batch: readonly QueuedRequest[], answers: Answers): void {
+    let index = 0
+    for (const item of batch) {
+      const answer = answers[index++]
+      if (answer) item.resolve(answer)
+      else item.reject(this.#noAnswer())
+    }
   }
 
   /** Sends requests one by one if the database cannot read one of them, so the others succeed. */
   async #fail(batch: readonly QueuedRequest[], error: unknown): Promise<void> {
+    if (isLockError(error) && error.code === 'LOCKS_CLOSED') this.#onPoolClosed()
     if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
-      for (const item of batch) await this.#run([item])
+      for (const item of batch) {
+        await this.#run([item]).then(
+          (answers) => this.#answer([item], answers),
+          (reason: unknown) => item.reject(reason),
+        )
+      }
     } else for (const item of batch) item.reject(error)
   }
 
@@ -153,4 +201,8 @@ export class Batches {
   #closedError(): LockError {
     return storeClosed(this.#database.name)
   }
+}
+
+function claimIdsOf(batch: readonly QueuedRequest[]): string[] {
+  return batch.flatMap(({ request: { id } }) => (typeof id === 'string' ? [id] : []))
 }

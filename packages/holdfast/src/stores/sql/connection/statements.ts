@@ -68,9 +68,10 @@ export function tooLate(): Error {
 /** Sends a statement once. */
 type Send<T> = (limit: TimeLimit) => Promise<T>
 
-interface Task<T> extends SendOptions {
+interface Task<T, R> extends SendOptions {
   readonly send: Send<T>
-  resolve(value: T): void
+  readonly read: (value: T) => R
+  resolve(result: R): void
   reject(error: unknown): void
 }
 
@@ -94,11 +95,22 @@ export class Statements {
 
   /** Resolves to the result of a statement. Rejects with a `LockError`. */
   send<T>(send: Send<T>, options: SendOptions): Promise<T> {
-    return new Promise((resolve, reject) => this.#try({ send, ...options, resolve, reject }, 1))
+    return this.ask(send, options, (value) => value)
+  }
+
+  /** Resolves to what `read` returns of the result, without a promise of its own. */
+  ask<T, R>(
+    send: Send<T>,
+    { repeatable, writes }: SendOptions,
+    read: (value: T) => R,
+  ): Promise<R> {
+    return new Promise((resolve, reject) =>
+      this.#try({ send, read, repeatable, writes, resolve, reject }, 1),
+    )
   }
 
   /** Uses callbacks: most of a client's time for a lock of a database passes here. */
-  #try<T>(task: Task<T>, tries: number): void {
+  #try<T, R>(task: Task<T, R>, tries: number): void {
     const isMovable = this.#written || (this.#beganReadOnly && tries < MAX_TRIES)
     const limit: TimeLimit = { over: false, isMovable, giveUp: undefined }
     const timeout = this.#timeouts.start(() => {
@@ -110,7 +122,7 @@ export class Statements {
       (value) => {
         if (task.writes === true) this.#noteWrite()
         this.#answered = true
-        if (this.#timeouts.end(timeout)) task.resolve(value)
+        if (this.#timeouts.end(timeout)) this.#settle(task, value)
       },
       (error: unknown) => {
         if (!this.#timeouts.end(timeout)) return
@@ -120,6 +132,17 @@ export class Statements {
         )
       },
     )
+  }
+
+  #settle<T, R>(task: Task<T, R>, value: T): void {
+    let result: R
+    try {
+      result = task.read(value)
+    } catch (error) {
+      task.reject(error)
+      return
+    }
+    task.resolve(result)
   }
 
   /** Resolves when the statement may be sent again. Rejects with the error as a `LockError`. */
