@@ -14,7 +14,7 @@ export interface Statement {
   /** These make rows objects with plain columns, for any settings of the pool. */
   readonly rowsAsArray: false
   readonly nestTables: false
-  readonly typeCast: (field: unknown, next: () => unknown) => unknown
+  readonly typeCast: true | ((field: unknown, next: () => unknown) => unknown)
 }
 
 /** As much of a connection of `mysql2/promise` as is used. */
@@ -60,6 +60,7 @@ interface CoreCommand {
   readonly onResult?: () => void
 }
 interface CorePool {
+  readonly config?: { readonly connectionConfig?: { readonly typeCast?: unknown } }
   getConnection(done: Done<[connection: CoreConnection]>): void
 }
 
@@ -90,16 +91,20 @@ export function poolOf(pool: unknown): Connections {
  */
 class ThinPool implements Connections {
   readonly pool: CorePool
+  /** Whether the library certainly reads columns by itself, without a function of the pool. */
+  readonly #readsPlainly: boolean
 
   constructor(pool: CorePool) {
     this.pool = pool
+    const { connectionConfig } = pool.config ?? {}
+    this.#readsPlainly = connectionConfig !== undefined && connectionConfig.typeCast === true
   }
 
   getConnection(): Promise<MysqlConnection> {
     return new Promise((resolve, reject) => {
       this.pool.getConnection((error, connection) => {
         if (error) reject(error)
-        else resolve(new ThinConnection(connection))
+        else resolve(new ThinConnection(connection, this.#readsPlainly))
       })
     })
   }
@@ -108,9 +113,11 @@ class ThinPool implements Connections {
 class ThinConnection implements MysqlConnection {
   /** The source of events, as on a connection of `mysql2/promise`. */
   readonly connection: CoreConnection
+  readonly #readsPlainly: boolean
 
-  constructor(connection: CoreConnection) {
+  constructor(connection: CoreConnection, readsPlainly: boolean) {
     this.connection = connection
+    this.#readsPlainly = readsPlainly
   }
 
   query(of: Statement): Promise<[unknown, unknown]> {
@@ -119,9 +126,11 @@ class ThinConnection implements MysqlConnection {
     })
   }
 
+  /** The library wraps each column for a function that may read it, which costs as much as a call. */
   execute(of: Statement): Promise<[unknown, unknown]> {
+    const sent: Statement = this.#readsPlainly ? { ...of, typeCast: true } : of
     return new Promise((resolve, reject) => {
-      this.connection.execute(of, (error, ...results) => (error ? reject(error) : resolve(results)))
+      this.connection.execute(sent, (error, ...results) => (error ? reject(error) : resolve(results)))
     })
   }
 
