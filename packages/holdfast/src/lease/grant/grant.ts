@@ -118,8 +118,10 @@ export class Grant implements LaneMember<Grant> {
   previous: Grant | undefined
   next: Grant | undefined
   unanswered: Place<Grant> | undefined
-  retryAtMs = Infinity
-  sentMs = -Infinity
+  // Undefined at first: the engine keeps an object for each number with a fraction, and for
+  // Infinity. Most grants end before their first renewal.
+  retryAtMs: number | undefined
+  sentMs: number | undefined
   openRenewals = 0
   isAtRisk = false
   /** The TTL that a holder chose with `renew`. */

@@ -18,9 +18,9 @@ export interface LaneMember<Self extends LaneMember<Self>> {
   /** Its place among the grants whose renewal is in flight or in doubt. */
   unanswered: Place<Self> | undefined
   /** When to repeat an unanswered renewal. */
-  retryAtMs: number
+  retryAtMs: number | undefined
   /** When its last renewal left. */
-  sentMs: number
+  sentMs: number | undefined
   /** How many renewals were sent and not acknowledged. They may still reach the store. */
   openRenewals: number
   /** Whether `at-risk` was announced, and no renewal has got through since. */

@@ -26,14 +26,15 @@ function leaveToCaller(): void {}
 export class Hold implements Forgettable, ReleaseListener {
   // The constructor sets every field. A field that is only declared costs no initialiser.
   declare readonly token: bigint
-  declare readonly endsMs: number
+  /** When it ends at the latest, if that is limited: see `endsMs`. */
+  declare private readonly limitMs: number | undefined
   declare readonly services: Services
   declare readonly grant: Grant
   declare private place: Place<OpenLease>
   declare private readonly returner: GrantReturner
   declare private readonly startedMs: number
   /** When it was released. */
-  declare private releasedMs: number
+  declare private releasedMs: number | undefined
   declare protected lost: LockLostError | undefined
   declare protected outcome: ReleaseOutcome | undefined
   /** How it left its holder otherwise than by a release or a loss. */
@@ -56,19 +57,23 @@ export class Hold implements Forgettable, ReleaseListener {
     this.services = services
     this.grant = grant
     this.token = grant.token
-    this.startedMs = this.releasedMs = nowMs
-    this.endsMs = nowMs + maxHoldMs
+    this.startedMs = nowMs
+    this.limitMs = maxHoldMs === Infinity ? undefined : nowMs + maxHoldMs
     this.returner = returner
     grant.holder = this
     services.renewals.helper?.limit(grant, this.endsMs)
     this.place = services.leases.add(this)
     this.lost = this.outcome = this.fate = this.listeners = undefined
-    this.callbacks = this.weak = undefined
+    this.callbacks = this.weak = this.releasedMs = undefined
     if (maxHoldMs !== Infinity) this.watchMaxHold()
   }
 
   get name(): string {
     return this.grant.claim.lock
+  }
+
+  get endsMs(): number {
+    return this.limitMs ?? Infinity
   }
 
   get claimId(): string {
@@ -212,10 +217,11 @@ export class Hold implements Forgettable, ReleaseListener {
 
   /** @param outcome the store's answer; the clock may have said otherwise before */
   onReleased(outcome: 'released' | 'lost'): void {
-    if (outcome === 'lost' && !this.lost) this.noteLateLoss('expired', this.releasedMs)
+    const { startedMs, releasedMs = startedMs } = this
+    if (outcome === 'lost' && !this.lost) this.noteLateLoss('expired', releasedMs)
     if (!channels.released.hasSubscribers) return
     const { services, grant } = this
-    const durationMs = this.releasedMs - this.startedMs
+    const durationMs = releasedMs - startedMs
     const result = this.lost ? 'lost' : outcome
     services.runtime.announce('released', grant.claim, { outcome: result, durationMs })
   }

@@ -46,15 +46,7 @@ export class OpenReleases {
     const { name } = lease
     const release = lease.releaseQuietly()
     if (!release) return
-    const answered = release.then(() => {
-      this.#open -= 1
-    })
-    const all = Promise.all([this.#byLock.get(name), answered])
-    this.#open += 1
-    this.#byLock.set(name, all)
-    void all.then(() => {
-      if (this.#byLock.get(name) === all) this.#byLock.delete(name)
-    })
+    this.#note(name, release)
     if (this.#store.flush) {
       this.#sendAtExit()
       return
@@ -63,6 +55,23 @@ export class OpenReleases {
     await new Promise<void>((resolve) => this.#atTickEnd(resolve))
     // The process may end now, and takes along what a client library has not written yet.
     await this.#store.written?.()
+  }
+
+  /** Nearly always it is the only open release of its lock, which needs no further promise. */
+  #note(lock: string, release: Promise<unknown>): void {
+    const earlier = this.#byLock.get(lock)
+    const all = earlier ? Promise.all([earlier, release]) : release
+    this.#open += 1
+    this.#byLock.set(lock, all)
+    void release.then(() => {
+      this.#open -= 1
+      if (all === release) this.#forget(lock, all)
+    })
+    if (all !== release) void all.then(() => this.#forget(lock, all))
+  }
+
+  #forget(lock: string, all: Promise<unknown>): void {
+    if (this.#byLock.get(lock) === all) this.#byLock.delete(lock)
   }
 
   /** Lets the store send what this tick has queued, if the process exits before the tick ends. */

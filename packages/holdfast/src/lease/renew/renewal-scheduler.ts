@@ -151,7 +151,7 @@ export class RenewalScheduler {
   }
 
   #mayAskAgain({ sentMs, ttlMs }: Grant, nowMs: number): boolean {
-    return nowMs - sentMs >= Math.min(DOUBT_PAUSE.mostMs, DOUBT_PAUSE.share * ttlMs)
+    return sentMs === undefined || nowMs - sentMs >= Math.min(DOUBT_PAUSE.mostMs, DOUBT_PAUSE.share * ttlMs)
   }
 
   /** Renews in the background, once. */
@@ -215,7 +215,7 @@ export class RenewalScheduler {
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
       if (riskMs(grant) <= nowMs) noteRisk(this.#runtime, grant, nowMs)
-      if (grant.retryAtMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
+      if (retryMs(grant) <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
   }
@@ -325,7 +325,7 @@ export class RenewalScheduler {
     sent.retryAfter ??= this.#runtime.jitter(1 / 20, 1 / 10)
     grant.retryAtMs = nowMs + Math.min(1000, Math.max(10, sent.retryAfter * grant.ttlMs))
     grant.unanswered ??= this.#unanswered.add(grant)
-    this.#wakeBy(grant.retryAtMs)
+    this.#wakeBy(retryMs(grant))
   }
 
   #noteRenewed(grant: Grant, sentMs: number, nowMs: number): void {
@@ -336,9 +336,13 @@ export class RenewalScheduler {
   }
 }
 
+function retryMs({ retryAtMs = Infinity }: Grant): number {
+  return retryAtMs
+}
+
 /** When to look at a grant again whose renewal is unanswered. */
 function nextLookMs(grant: Grant): number {
-  return Math.min(grant.retryAtMs, riskMs(grant), grant.deadlineMs - ANNOUNCE_EARLY_MS)
+  return Math.min(retryMs(grant), riskMs(grant), grant.deadlineMs - ANNOUNCE_EARLY_MS)
 }
 
 function renewalOf(grant: Grant): Renewal {

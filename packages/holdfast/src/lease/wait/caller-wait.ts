@@ -58,8 +58,8 @@ export class CallerWait<T> implements OpenWait {
   declare readonly promise: Promise<T>
   declare readonly lock: string
   declare readonly startedMs: number
-  /** How long this caller may hold the lock that it waits for. */
-  declare readonly maxHoldMs: number
+  /** Undefined without a limit: the engine keeps an object for each field that has Infinity. */
+  declare private readonly mostHoldMs: number | undefined
   /** Called when the caller gives up before it was served. */
   declare onGiveUp: ((wait: CallerWait<T>) => void) | undefined
   /** Its place in the queue of a cohort. */
@@ -88,7 +88,7 @@ export class CallerWait<T> implements OpenWait {
     this.promise = new Promise((resolve) => (this.resolve = resolve))
     this.lock = lock
     this.startedMs = startedMs
-    this.maxHoldMs = maxHoldMs
+    this.mostHoldMs = maxHoldMs === Infinity ? undefined : maxHoldMs
     this.onGiveUp = this.queuePlace = this.source = undefined
     this.runtime = runtime
     this.limits = limits
@@ -103,6 +103,11 @@ export class CallerWait<T> implements OpenWait {
 
   get waitMs(): number {
     return this.limits.waitMs
+  }
+
+  /** How long this caller may hold the lock that it waits for. */
+  get maxHoldMs(): number {
+    return this.mostHoldMs ?? Infinity
   }
 
   get trace(): AcquireTrace | undefined {
