@@ -217,10 +217,9 @@ export class Hold implements Forgettable, ReleaseListener {
 
   /** @param outcome the store's answer; the clock may have said otherwise before */
   onReleased(outcome: 'released' | 'lost'): void {
-    const { startedMs, releasedMs = startedMs } = this
+    const { services, grant, startedMs, releasedMs = startedMs } = this
     if (outcome === 'lost' && !this.lost) this.noteLateLoss('expired', releasedMs)
     if (!channels.released.hasSubscribers) return
-    const { services, grant } = this
     const durationMs = releasedMs - startedMs
     const result = this.lost ? 'lost' : outcome
     services.runtime.announce('released', grant.claim, { outcome: result, durationMs })

@@ -24,7 +24,7 @@ import { endLost } from './end-lost-grant.js'
 import type { RenewalHelper } from './helper/renewal-helper.js'
 import type { LateRenewal } from './helper/shared-leases.js'
 import { renewalTraces } from './renewal-traces.js'
-import { noteRisk, noteSafe, riskMs } from './risk.js'
+import { nextLookMs, noteRisk, noteSafe, retryMs, riskMs } from './risk.js'
 
 /** An unanswered renewal is sent again after a sixth of the TTL, and after this time at most. */
 const LONGEST_RETRY_MS = 5000
@@ -151,7 +151,10 @@ export class RenewalScheduler {
   }
 
   #mayAskAgain({ sentMs, ttlMs }: Grant, nowMs: number): boolean {
-    return sentMs === undefined || nowMs - sentMs >= Math.min(DOUBT_PAUSE.mostMs, DOUBT_PAUSE.share * ttlMs)
+    return (
+      sentMs === undefined ||
+      nowMs - sentMs >= Math.min(DOUBT_PAUSE.mostMs, DOUBT_PAUSE.share * ttlMs)
+    )
   }
 
   /** Renews in the background, once. */
@@ -334,15 +337,6 @@ export class RenewalScheduler {
     if (grant.isAtRisk) noteSafe(this.#runtime, grant, nowMs)
     this.#runtime.announce('renewed', grant.claim, { durationMs: nowMs - sentMs })
   }
-}
-
-function retryMs({ retryAtMs = Infinity }: Grant): number {
-  return retryAtMs
-}
-
-/** When to look at a grant again whose renewal is unanswered. */
-function nextLookMs(grant: Grant): number {
-  return Math.min(retryMs(grant), riskMs(grant), grant.deadlineMs - ANNOUNCE_EARLY_MS)
 }
 
 function renewalOf(grant: Grant): Renewal {

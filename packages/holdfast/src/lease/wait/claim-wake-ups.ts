@@ -1,4 +1,9 @@
-/** What makes a claim attempt again while it waits: the store's watch, heartbeats, and a timer. */
+/**
+ * What makes a claim attempt again while it waits: the store's watch, heartbeats, and a timer. They
+ * run outside of every caller's context: the claim may stand for several callers, and its watch may
+ * share a connection with others.
+ */
+import { outsideContext } from '../../async/async-context.js'
 import type { Timer } from '../../clock/clock.js'
 import type { Claim, PushedGrant, Watch } from '../../store/contract.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -39,7 +44,7 @@ export class ClaimWakeUps {
     this.#timer = undefined
     if (delayMs === undefined) return
     const { clock } = this.#services.runtime
-    this.#timer = clock.timer(delayMs + 1, () => this.#listener.attempt())
+    this.#timer = outsideContext(() => clock.timer(delayMs + 1, () => this.#listener.attempt()))
   }
 
   /** Joins the heartbeats and watches for wake-ups. Has no effect the second time. */
@@ -48,7 +53,7 @@ export class ClaimWakeUps {
     this.#leaveHeartbeats ??= this.#services.heartbeats.join(heartbeatMs, () =>
       this.#listener.heartbeat(),
     )
-    if (!this.#watch) this.#startWatch()
+    if (!this.#watch) outsideContext(() => this.#startWatch())
   }
 
   close(): void {

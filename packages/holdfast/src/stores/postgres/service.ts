@@ -150,8 +150,9 @@ function textOf(value: Request[string]): string | null {
   return value === undefined ? null : String(value)
 }
 
+/** Routines that do not answer are of another version: `Batches` says what to do. */
 function answersOf([row]: readonly Row[]): Answer[] {
-  return JSON.parse(row?.['answers'] as string) as Answer[]
+  return (JSON.parse(row?.['answers'] as string) ?? []) as Answer[]
 }
 
 /** Applies requests. A class, since copies of a statement are a part of what a request costs. */

@@ -9,6 +9,7 @@
  * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
  * were answered. Heartbeats of waiters never wait.
  */
+import { outsideContext } from '../../async/async-context.js'
 import { atTickEndOf } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
@@ -50,7 +51,7 @@ class AskedRequest<T> extends PendingAnswer<T> {
   }
 }
 
-/** A request, whatever its answer is. */
+/** A request with an answer of any type. */
 type QueuedRequest = Pick<AskedRequest<unknown>, 'request' | 'newClaimFor' | 'resolve' | 'reject'>
 
 /** Withdrawals, then renewals, then the others. */
@@ -135,15 +136,18 @@ export class Batches {
     const answers = areRequestsTraced()
       ? traceRequest(claimIdsOf(batch), () => this.#run(batch))
       : this.#run(batch)
-    answers.then(
-      (answered) => {
-        this.#answer(batch, answered)
-        this.#ended(batch)
-      },
-      (error: unknown) => {
-        void this.#fail(batch, error).then(() => this.#ended(batch))
-      },
-    )
+    // The answers belong to several callers, so their listeners run in the context of none.
+    outsideContext(() => {
+      answers.then(
+        (answered) => {
+          this.#answer(batch, answered)
+          this.#ended(batch)
+        },
+        (error: unknown) => {
+          void this.#fail(batch, error).then(() => this.#ended(batch))
+        },
+      )
+    })
   }
 
   /** Callers that were answered may make further requests in this tick. */
@@ -163,7 +167,11 @@ export class Batches {
   #run(batch: readonly QueuedRequest[]): Promise<Answers> {
     const requests: Request[] = []
     for (const { request } of batch) requests.push(request)
-    return this.#database.run(requests)
+    try {
+      return this.#database.run(requests)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   #answer(batch: readonly QueuedRequest[], answers: Answers): void {
@@ -182,7 +190,7 @@ export class Batches {
       for (const item of batch) {
         await this.#run([item]).then(
           (answers) => this.#answer([item], answers),
-          (reason: unknown) => item.reject(reason),
+          (reason: unknown) => this.#fail([item], reason),
         )
       }
     } else for (const item of batch) item.reject(error)

@@ -126,11 +126,13 @@ class ThinConnection implements MysqlConnection {
     })
   }
 
-  /** The library wraps each column for a function that may read it, which costs as much as a call. */
+  /** For a function that may read columns the library wraps each one, which costs a good part. */
   execute(of: Statement): Promise<[unknown, unknown]> {
     const sent: Statement = this.#readsPlainly ? { ...of, typeCast: true } : of
     return new Promise((resolve, reject) => {
-      this.connection.execute(sent, (error, ...results) => (error ? reject(error) : resolve(results)))
+      this.connection.execute(sent, (error, ...results) =>
+        error ? reject(error) : resolve(results),
+      )
     })
   }
 

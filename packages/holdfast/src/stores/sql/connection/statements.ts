@@ -99,11 +99,7 @@ export class Statements {
   }
 
   /** Resolves to what `read` returns of the result, without a promise of its own. */
-  ask<T, R>(
-    send: Send<T>,
-    { repeatable, writes }: SendOptions,
-    read: (value: T) => R,
-  ): Promise<R> {
+  ask<T, R>(send: Send<T>, { repeatable, writes }: SendOptions, read: (value: T) => R): Promise<R> {
     return new Promise((resolve, reject) =>
       this.#try({ send, read, repeatable, writes, resolve, reject }, 1),
     )

@@ -1,0 +1,80 @@
+/** What a batch of requests to a database does for each of them. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { expect, test } from 'vitest'
+import { LockUsageError } from '../../dist/errors.js'
+import { systemClock } from '../../dist/clock/clock.js'
+import type { Database } from '../../dist/stores/sql/connection/database.js'
+import { Batches } from '../../dist/stores/sql/verbs.js'
+import type { Answer, Request } from '../../dist/stores/sql/wire.js'
+
+/** As much of a database as a batch uses. */
+type Runs = Pick<Database, 'clock' | 'name' | 'maxStatements' | 'largestBatch' | 'run'>
+
+function batchesOver(run: Database['run'], onPoolClosed = (): void => undefined): Batches {
+  const database: Runs = {
+    clock: systemClock,
+    name: 'postgres',
+    maxStatements: 1,
+    largestBatch: 10,
+    run,
+  }
+  return new Batches(database as Database, onPoolClosed)
+}
+
+function attempt(lock: string): Request {
+  return { verb: 'attempt', lock, id: `claim of ${lock}` }
+}
+
+function outcomeOf(answer: Answer): unknown {
+  return answer['outcome']
+}
+
+function readable(answer: Answer): unknown {
+  if (answer['outcome'] === 'strange') throw new Error('strange')
+  return outcomeOf(answer)
+}
+
+const GRANTED: Answer = { outcome: 'granted' }
+
+test('the answers to several callers are heard in the context of none of them', async () => {
+  const callers = new AsyncLocalStorage<string>()
+  const batches = batchesOver(async (requests) => requests.map(() => GRANTED))
+  const heardIn = (name: string): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const listener = { answered: () => resolve(callers.getStore()), failed: reject }
+      callers.run(name, () => batches.send(attempt(name), outcomeOf, name).listen(listener))
+    })
+  expect(await Promise.all([heardIn('first'), heardIn('second')])).toEqual([undefined, undefined])
+})
+
+test('a call that cannot be made fails its requests, and later ones are sent', async () => {
+  const broken = new Error('it cannot be written')
+  const batches = batchesOver((requests) => {
+    if (requests[0]?.lock === 'broken') throw broken
+    return Promise.resolve(requests.map(() => GRANTED))
+  })
+  await expect(batches.send(attempt('broken'), outcomeOf, 'broken')).rejects.toBe(broken)
+  expect(await batches.send(attempt('next'), outcomeOf, 'next')).toBe('granted')
+  await expect(batches.send(attempt('broken'), outcomeOf, 'broken')).rejects.toBe(broken)
+})
+
+test('requests that are sent one by one notice that the pool was closed', async () => {
+  let closed = 0
+  const batches = batchesOver(
+    async (requests) => {
+      if (requests.length > 1) throw new LockUsageError('One of them makes no sense.', {})
+      throw new LockUsageError('The pool was closed.', { code: 'LOCKS_CLOSED' })
+    },
+    () => (closed += 1),
+  )
+  const sent = ['one', 'two'].map((lock) => batches.send(attempt(lock), outcomeOf, lock))
+  for (const { status } of await Promise.allSettled(sent)) expect(status).toBe('rejected')
+  expect(closed).toBe(2)
+})
+
+test('an answer that makes no sense fails its own request alone', async () => {
+  const batches = batchesOver(async () => [GRANTED, { outcome: 'strange' }])
+  const [good, bad] = ['good', 'bad'].map((lock) => batches.send(attempt(lock), readable, lock))
+  await expect(bad).rejects.toThrow('strange')
+  expect(await good).toBe('granted')
+})
