@@ -2,7 +2,7 @@
 import { createLocks, onLockEvent, type Locks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
-import { makeWorld, outcomeOf, type World } from '../support/world.js'
+import { deferred, makeWorld, outcomeOf, type World } from '../support/world.js'
 
 const LATENCY_MS = 100
 
@@ -118,6 +118,20 @@ describe('a later attempt of the client for the same lock', () => {
     )
     world.wire.latencyMs = 1
     const lease = await world.clock.until(whole.tryAcquire({ weight: 3, ttlMs: 5000 }))
+    expect(lease?.held).toBe(true)
+  })
+
+  test('waits for an earlier release that is answered after a later one', async () => {
+    const world = slowWorld()
+    const permits = world.client({ awaitRelease: false }).semaphore('s', { permits: 2 })
+    const gate = deferred()
+    const later = permits.run(() => gate.promise)
+    await world.clock.until(permits.run(() => 1))
+    world.wire.latencyMs = 10
+    gate.resolve()
+    await world.clock.until(later)
+    world.wire.latencyMs = 1
+    const lease = await world.clock.until(permits.tryAcquire({ weight: 2 }))
     expect(lease?.held).toBe(true)
   })
 

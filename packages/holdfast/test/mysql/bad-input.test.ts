@@ -174,10 +174,7 @@ describe('options', () => {
     },
   )
 
-  test.each<[string, PoolOptions]>([
-    ...SHAPES,
-    ['what it makes of them', { typeCast: () => 'made' }],
-  ])('a pool that gives %s will do', async (_what, config) => {
+  test.each(SHAPES)('a pool that gives %s will do', async (_what, config) => {
     const store = mysqlStore({ pool: poolOf(config) })
     const locks = createLocks(store)
     const lease = await locks.mutex('shapes').acquire()
