@@ -3,6 +3,8 @@
 export type WorkerRequest =
   /** Acquires a mutex and keeps it. Answered with the token when it is held. */
   | { readonly ask: 'acquire'; readonly lock: string; readonly ttlMs: number }
+  /** Waits for a mutex that is held. Answered when the claim has joined the queue. */
+  | { readonly ask: 'wait'; readonly lock: string; readonly ttlMs: number }
   /**
    * Runs work that does not end, with `atLeastMs`. Answered with the token when it has begun.
    */

@@ -5,7 +5,14 @@
  */
 import { openSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { createLocks, type Lease, type Locks, systemClock, systemRandom } from 'holdfast'
+import {
+  createLocks,
+  type Lease,
+  type Locks,
+  onLockEvent,
+  systemClock,
+  systemRandom,
+} from 'holdfast'
 import type { MaybePromise, Store } from 'holdfast/store'
 import { contend } from '../contend.js'
 import { formatEvent, Recorder } from '../history/index.js'
@@ -48,6 +55,8 @@ class Worker {
     switch (request.ask) {
       case 'acquire':
         return this.#acquire(request)
+      case 'wait':
+        return this.#wait(request)
       case 'keep':
         return this.#begun((work) =>
           this.#locks.mutex(request.lock).run(work, { atLeastMs: request.atLeastMs }),
@@ -81,6 +90,15 @@ class Worker {
     const lease = await this.#locks.mutex(lock, { ttlMs }).acquire()
     this.#leases.set(lock, lease)
     return this.#describe(lease)
+  }
+
+  #wait(request: WorkerRequest & { ask: 'wait' }): Promise<WorkerAnswer> {
+    return new Promise((resolve, reject) => {
+      onLockEvent('queued', ({ lock }) => {
+        if (lock === request.lock) resolve({ answer: 'done' })
+      })
+      this.#locks.mutex(request.lock, { ttlMs: request.ttlMs }).acquire().catch(reject)
+    })
   }
 
   #tick({ lock, slot, atLeastMs, ttlMs }: WorkerRequest & { ask: 'tick' }): Promise<WorkerAnswer> {
