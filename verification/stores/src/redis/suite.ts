@@ -59,6 +59,8 @@ class Clients implements Omit<ReusedClients, 'open'> {
   readonly #make: () => OpenClient
   readonly #all = new Set<OpenClient>()
   #idle: OpenClient[] = []
+  /** Those in use while the service went: they may not be connected again yet. */
+  #old = new WeakSet<OpenClient>()
 
   constructor(make: () => OpenClient) {
     this.#make = make
@@ -75,13 +77,15 @@ class Clients implements Omit<ReusedClients, 'open'> {
   }
 
   giveBack(client: OpenClient): void {
-    this.#idle.push(client)
+    if (this.#old.has(client)) this.#end(client)
+    else this.#idle.push(client)
   }
 
-  /** Ends those that no store uses: the service is about to go. */
+  /** Ends those that no store uses, and the others when they are given back: the service goes. */
   forgetIdle(): void {
     for (const client of this.#idle) this.#end(client)
     this.#idle = []
+    this.#old = new WeakSet(this.#all)
   }
 
   endAll(): void {
