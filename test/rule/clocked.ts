@@ -2,15 +2,14 @@
 import { mysqlSchema } from 'holdfast/mysql'
 import { postgresSchema } from 'holdfast/postgres'
 import { expect } from 'vitest'
+import { MYSQL_CLOCK, MYSQL_NOW } from '../../packages/holdfast/test/mysql/support/clocked-store.js'
 
-export interface ClockedSchema {
+/** In the schema `played`. */
+export function clockedPostgres(): {
   readonly sql: string
   /** Sets the clock to a parameter in milliseconds since the Unix epoch. */
   readonly set: string
-}
-
-/** In the schema `played`. */
-export function clockedPostgres(): ClockedSchema {
+} {
   const text = postgresSchema('played')
   const clocked = text
     .replace('v_now := clock_timestamp()', 'v_now := (select at from played.clock)')
@@ -27,18 +26,12 @@ export function clockedPostgres(): ClockedSchema {
 }
 
 /** With the prefix `played_`. */
-export function clockedMysql(): ClockedSchema {
+export function clockedMysql(): string {
   const clocked = mysqlSchema('played_')
-    .replaceAll(
-      /timestampdiff\(microsecond, '1970-01-01', utc_timestamp\(6\)\)/g,
-      '(select at_us from played_clock)',
-    )
+    .replaceAll(MYSQL_NOW, MYSQL_CLOCK)
     .replaceAll(/rand\(\) < 0\.0\d/g, 'true')
   expect(clocked).toContain('played_clock')
   expect(clocked).not.toContain('rand()')
   expect(clocked).not.toContain('utc_timestamp')
-  return {
-    sql: `${clocked}create table played_clock (at_us bigint);\ninsert into played_clock values (0);\n`,
-    set: 'update played_clock set at_us = ? * 1000',
-  }
+  return `${clocked}create table played_clock (at_us bigint);\ninsert into played_clock values (0);\n`
 }

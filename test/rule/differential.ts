@@ -36,6 +36,8 @@ const VERBS = [
   ...Array<'adopt'>(2).fill('adopt'),
   'steal',
 ] as const
+/** A client that takes a lock again and again. */
+const PAIRS = ['attempt', 'attempt', 'withdraw', 'renew'] as const
 
 const STEPS = 120
 /** How many histories a crowd plays, by kind. */
@@ -60,12 +62,17 @@ export interface Crowd {
    * a lock.
    */
   readonly looks: number
+  readonly verbs: readonly (typeof VERBS)[number][]
 }
 
-/** Many claims, of which one is seldom alone, and two, of which one often is. */
+/**
+ * Many claims, of which one is seldom alone, two, of which one often is, and one that takes and
+ * releases a free lock.
+ */
 export const CROWDS: readonly Crowd[] = [
-  { claims: 10, looks: 1 },
-  { claims: 2, looks: 7 },
+  { claims: 10, looks: 1, verbs: VERBS },
+  { claims: 2, looks: 7, verbs: VERBS },
+  { claims: 1, looks: 60, verbs: PAIRS },
 ]
 
 export async function compareHistories(clocked: ClockedStore, crowd: Crowd): Promise<void> {
@@ -99,11 +106,11 @@ export async function compareAbandoned(clocked: ClockedStore, crowd: Crowd): Pro
 async function comparePlays(
   { store, setClock, purge, restart }: ClockedStore,
   seeds: readonly number[],
-  { claims, looks }: Crowd,
+  { claims, looks, verbs }: Crowd,
   abandoned?: { readonly restartAt: number | undefined },
 ): Promise<void> {
   const random = new SeededRandom(seeds[0] ?? 0)
-  const plays = seeds.map((seed) => new Play(store, seed, claims))
+  const plays = seeds.map((seed) => new Play(store, seed, claims, verbs))
   let nowMs = 0
   for (let step = 0; step < STEPS; step += 1) {
     nowMs += pick(random, [0, 0, 1, 7, 60, 400])
@@ -127,17 +134,19 @@ class Play {
   readonly #lock: string
   readonly #model: Model
   readonly #shapes: readonly Shape[]
+  readonly #verbs: Crowd['verbs']
   readonly #claims: Claim[]
   readonly #history: string[] = []
   readonly #below: (limit: number) => number
 
-  constructor(store: Store, seed: number, claims: number) {
+  constructor(store: Store, seed: number, claims: number, verbs: Crowd['verbs']) {
     const random = new SeededRandom(seed)
     this.#below = (limit) => Math.floor(random.next() * limit)
     this.#store = store
     this.#seed = seed
     this.#lock = `differential-${seed}`
     this.#model = new Model(this.#lock)
+    this.#verbs = verbs
     this.#shapes = shapesFor(this.#below(3))
     this.#claims = Array.from({ length: claims }, (_, index) => this.#newClaim(String(index)))
   }
@@ -149,7 +158,7 @@ class Play {
     const below = this.#below
     const lock = this.#lock
     this.#model.step.nowMs = nowMs
-    const verb = VERBS[below(VERBS.length)] ?? 'attempt'
+    const verb = this.#verbs[below(this.#verbs.length)] ?? 'attempt'
     const index = below(this.#claims.length)
     const claim = this.#claims[index]!
     const enqueue = below(3) > 0

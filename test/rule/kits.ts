@@ -1,5 +1,4 @@
 /** The two databases, with a clock that the test sets. */
-import { mysqlStore } from 'holdfast/mysql'
 import { postgresStore } from 'holdfast/postgres'
 import type { AttemptResult, Claim, Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
@@ -8,6 +7,7 @@ import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { makeClaim } from '../support/claims.js'
 import { clockedMysql, clockedPostgres } from './clocked.js'
+import { clockedMysqlStore } from '../../packages/holdfast/test/mysql/support/clocked-store.js'
 
 export interface Connection {
   run(sql: string): Promise<unknown>
@@ -44,7 +44,7 @@ export async function startKits(): Promise<Kits> {
   postgres.psql(clockedPostgres().sql)
   const mysql = await startMysql()
   const mysqlPool = createPool({ uri: mysql.url, connectionLimit: 3 })
-  mysql.sql(clockedMysql().sql)
+  mysql.sql(clockedMysql())
 
   const kits: Kit[] = [
     {
@@ -66,10 +66,9 @@ export async function startKits(): Promise<Kits> {
     },
     {
       name: 'mysql',
-      store: mysqlStore({ pool: mysqlPool, prefix: 'played_' }),
+      ...clockedMysqlStore(mysqlPool),
       prefix: 'played_',
       sharing: 'lock in share mode',
-      setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
       ask: (sql) => mysql.sql(sql),
       purge: (days) => Number(mysql.sql(`call played_purge_locks_v1(${days}, 1000)`)),
       async connect() {

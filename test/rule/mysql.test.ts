@@ -4,6 +4,7 @@ import { createPool } from 'mysql2/promise'
 import { afterAll, describe, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { clockedMysql } from './clocked.js'
+import { clockedMysqlStore } from '../../packages/holdfast/test/mysql/support/clocked-store.js'
 import { contendForFreeLock } from './contenders.js'
 import { restart } from './restart.js'
 import { compareAbandoned, compareHistories, CROWDS, HISTORIES_LIMIT_MS } from './differential.js'
@@ -11,7 +12,7 @@ import { compareAbandoned, compareHistories, CROWDS, HISTORIES_LIMIT_MS } from '
 // What was committed outlives the process, so that it can be killed.
 const server = await startMysql({ flags: ['--innodb-flush-log-at-trx-commit=2'] })
 const pool = createPool({ uri: server.url, connectionLimit: 1 })
-const store = mysqlStore({ pool, prefix: 'played_' })
+const { store, setClock } = clockedMysqlStore(pool)
 
 afterAll(async () => {
   await store.close()
@@ -20,8 +21,6 @@ afterAll(async () => {
 })
 
 describe('the rule in SQL is the rule', () => {
-  const { sql, set } = clockedMysql()
-  const setClock = async (ms: number): Promise<void> => void (await pool.execute(set, [ms]))
   const purge = (): string => server.sql('call played_purge_locks_v1(1, 10000)')
   const clocked = {
     store,
@@ -29,7 +28,7 @@ describe('the rule in SQL is the rule', () => {
     purge,
     restart: () => restart(server.service, () => pool.query('select 1')),
   }
-  server.sql(sql)
+  server.sql(clockedMysql())
 
   test.each(CROWDS)(
     '$claims claims, looked at in one of $looks steps',

@@ -81,7 +81,7 @@ class Clients implements Omit<ReusedClients, 'open'> {
     else this.#idle.push(client)
   }
 
-  /** Ends those that no store uses, and the others when they are given back: the service goes. */
+  /** Ends those that no store uses, and each other one after its use: the service goes. */
   forgetIdle(): void {
     for (const client of this.#idle) this.#end(client)
     this.#idle = []

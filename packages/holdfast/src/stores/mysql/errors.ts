@@ -23,6 +23,8 @@ const INSIDE_TRANSACTION = '1568'
 /** A read-only transaction, a read-only server, and an option that forbids the statement. */
 const READ_ONLY = ['1792', '1836']
 const FORBIDDEN_BY_OPTION = '1290'
+/** A variable, a syntax or a feature that the server does not know. */
+const UNKNOWN = ['1193', '1064', '1235']
 /** Refused for the user or the password, or since the server asks for TLS. */
 const LOGIN = ['1045', '1698', '3159']
 /** A member of a cluster that has lost the majority. */
@@ -75,6 +77,16 @@ export function isReadOnly(error: unknown): boolean {
 /** Whether the server refused since the connection is inside of a transaction. */
 export function isInsideTransaction(error: unknown): boolean {
   return codeOf(error) === INSIDE_TRANSACTION
+}
+
+/** Whether the server answered with an error. */
+export function isRefused(error: unknown): boolean {
+  return codeOf(error) !== ''
+}
+
+/** Whether the server does not know what a statement uses. */
+export function isUnknownStatement(error: unknown): boolean {
+  return UNKNOWN.includes(codeOf(error))
 }
 
 export function isUnmigrated(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** Calls of the procedures that apply requests, and their answers. */
+/** Requests as calls of procedures or as plain statements, and their answers. */
 import type { Answer, Answers, Request } from '../sql/wire.js'
 import { hexOf } from './keys.js'
 
@@ -81,6 +81,35 @@ function callOfOne(prefix: string, request: Request): ProcedureCall {
   }
 }
 
+/** Names a slot of a schedule: the procedure forgets earlier slots, too. */
+const SLOT = '@tick:'
+
+/** Whether a plain statement can serve a request: see rule/plain-attempt.sql. */
+export function isPlain({ verb, lock, weight, capacity }: Request): boolean {
+  if (verb === 'withdraw') return true
+  return verb === 'attempt' && Number(weight) <= Number(capacity) && !lock.includes(SLOT)
+}
+
+/** Returns the values for rule/plain-attempt.sql or rule/plain-release.sql. */
+export function plainValues(request: Request): string[] {
+  const { verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs } = request
+  if (verb === 'withdraw') return [String(ttlMs), hexOf(lock), String(id)]
+  return [
+    ...[kind, capacity, id, owner, weight, tokens, ttlMs, ttlMs, tokens].map(String),
+    hexOf(lock),
+    String(id),
+  ]
+}
+
+/** @param insertId the last token of a grant */
+export function plainAnswer(
+  request: Request,
+  { insertId }: { readonly insertId: number | string },
+): Answer {
+  if (request.verb !== 'attempt') return fastAnswer(request, '')
+  return fastAnswer(request, String(BigInt(insertId) - BigInt(Number(request['tokens'])) + 1n))
+}
+
 /** Returns the answers to requests, in their order, from the results of their call. */
 export function answersOf(
   results: unknown,
@@ -107,6 +136,14 @@ export function answersOf(
 
 function fastAnswer({ verb, tokens, ttlMs }: Request, token: string): Answer {
   if (verb === 'attempt')
-    return { outcome: 'granted', existing: 0, token, tokens, ttlMs, remainingMs: ttlMs }
+    return {
+      outcome: 'granted',
+      existing: 0,
+      atOnce: true,
+      token,
+      tokens,
+      ttlMs,
+      remainingMs: ttlMs,
+    }
   return { outcome: verb === 'renew' ? 'renewed' : 'released' }
 }

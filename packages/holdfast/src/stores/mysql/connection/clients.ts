@@ -171,15 +171,22 @@ function asRead(_field: unknown, next: () => unknown): unknown {
 
 /**
  * Runs a prepared statement: how to quote text would depend on the mode of the session.
+ */
+export function execute(pool: Connections, of: Statement, limit: TimeLimit): Promise<unknown> {
+  return borrow(pool, limit, async (connection) => (await connection.execute(of))[0])
+}
+
+/**
+ * Uses a connection of the pool, and returns what `use` resolves to.
  *
  * A connection that is inside of a transaction is left, and so is one to a server that takes no
- * writes. The pool would lend it again at once.
+ * writes. The pool would lend it again at once. `use` then gets another one.
  */
-export async function execute(
+export async function borrow<T>(
   pool: Connections,
-  of: Statement,
   limit: TimeLimit,
-): Promise<unknown> {
+  use: (connection: MysqlConnection) => Promise<T>,
+): Promise<T> {
   for (let left = 0; ; left += 1) {
     const connection = await pool.getConnection()
     if (limit.over) {
@@ -188,13 +195,14 @@ export async function execute(
     }
     limit.giveUp = () => connection.destroy()
     try {
-      const [rows] = await connection.execute(of)
+      const result = await use(connection)
       if (!limit.over) connection.release()
-      return rows
+      return result
     } catch (error) {
       if (limit.over) throw error
       // The only connection may be in the transaction of the caller, who sees the error.
-      const isInside = isInsideTransaction(error) && limitOf(pool) > 1
+      const isInside =
+        error === WITHOUT_AUTOCOMMIT || (isInsideTransaction(error) && limitOf(pool) > 1)
       // The pool removes broken connections itself.
       if (isInside || isReadOnly(error)) connection.destroy()
       else connection.release()
@@ -203,3 +211,13 @@ export async function execute(
     }
   }
 }
+
+/** What a statement without rows has changed, as the library gives it. */
+export interface Changes {
+  readonly affectedRows: number
+  readonly insertId: number | string
+  readonly serverStatus: number
+}
+
+/** Of a session in which any statement begins a transaction. */
+export const WITHOUT_AUTOCOMMIT = new Error('the session does not commit by itself')

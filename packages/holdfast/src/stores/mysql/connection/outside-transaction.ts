@@ -16,8 +16,9 @@ interface Lender<C> {
 /** How many connections are left at most for one statement. */
 export const MOST_LEFT = 20
 
-/** What a connection says of itself with each answer that has no rows. */
+/** What a connection says of itself with each answer that has no rows, as flags. */
 export const IN_TRANSACTION = 1
+export const AUTOCOMMIT = 2
 
 /** Returns the flags of the server, or undefined for a connection that does not show them. */
 export async function statusOf(connection: Pick<Lent, 'query'>): Promise<number | undefined> {

@@ -22,7 +22,12 @@ begin
     delete from holdfast_waiters where name = a_name and id = a_id;
     if row_count() = 0 then
       set v_made_room = false;
-      select if(max(outcome) = 'stolen', 'absent', coalesce(max(outcome), 'absent')) into v_outcome from holdfast_tombstones
+      -- A plain release leaves no tombstone, and shows in the row until the next grant.
+      select if(max(outcome) = 'stolen', 'absent', coalesce(max(outcome), (
+               select 'released' from holdfast_locks
+                where name = a_name and sole_id = a_id and sole_ttl_ms < -a_now
+             ), 'absent'))
+        into v_outcome from holdfast_tombstones
        where name = a_name and id = a_id and until_us > a_now;
     end if;
   end if;
