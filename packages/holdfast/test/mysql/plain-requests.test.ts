@@ -154,6 +154,20 @@ describe('an answer that is lost', () => {
     expect(Number(tombstones('attempt'))).toBe(before + 1)
   })
 
+  test('of an attempt to the procedure: a later one of the claim is not plain', async () => {
+    const { proxy, store } = await proxied()
+    await warmUp(store, 'another')
+    const claim = makeClaim('earlier')
+    proxy.faults.dropRequests = true
+    await expect(store.attempt(claim, TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    proxy.heal()
+    await warmUp(store, 'earlier')
+    const before = Number(tombstones('earlier'))
+    await take(store, claim)
+    expect(await store.withdraw(claim)).toBe('released')
+    expect(Number(tombstones('earlier'))).toBe(before + 1)
+  })
+
   test('of a release: a repeated one answers that it is released', async () => {
     const { proxy, store, claim } = await held('release')
     await unheard(proxy, () => store.withdraw(claim))
@@ -225,6 +239,20 @@ test('a session that stops to commit by itself locks by procedures, and others s
       expect(await store.withdraw(claim)).toBe('released')
     }
   }
+})
+
+test('a session without autocommit from the start keeps its connection', async () => {
+  const pool = poolOf({ connectionLimit: 1 })
+  await pool.query('set autocommit = 0')
+  const connection = async (): Promise<unknown> => {
+    const [rows] = await pool.query('select connection_id() as id')
+    await pool.query('commit')
+    return rows
+  }
+  const before = await connection()
+  const store = storeOf(pool)
+  for (let round = 0; round < 3; round += 1) await warmUp(store, 'kept')
+  expect(await connection()).toEqual(before)
 })
 
 test('a session that writes statements to the log of the server locks by procedures', async () => {
