@@ -35,9 +35,10 @@ const VERBS = [
   'downgrade',
   ...Array<'adopt'>(2).fill('adopt'),
   'steal',
+  'retake',
 ] as const
 /** A client that takes a lock again and again. */
-const PAIRS = ['attempt', 'attempt', 'withdraw', 'renew'] as const
+const PAIRS = ['attempt', 'attempt', 'retake', 'retake', 'withdraw', 'renew'] as const
 
 const STEPS = 120
 /** How many histories a crowd plays, by kind. */
@@ -180,11 +181,19 @@ class Play {
     const detached = below(2) === 0
     const adoption = { from: claim, token, to: { ...to, weight: claim.weight }, detached }
     if (verb === 'adopt') this.#claims.push(adoption.to)
+    // A release, and the next attempt of the same client, which leave together.
+    const next = this.#newClaim(`${step}-next`)
+    if (verb === 'retake') this.#claims[index] = next
     const theirs = await outcomeOf(() => {
       if (verb === 'adopt') return this.#store.adopt?.(adoption)
       if (verb === 'attempt') return this.#store.attempt(claim, options)
       if (verb === 'withdraw') return this.#store.withdraw(claim)
       if (verb === 'renew') return this.#store.renew([renewal])
+      if (verb === 'retake')
+        return both(
+          () => this.#store.withdraw(claim),
+          () => this.#store.attempt(next, options),
+        )
       return verb === 'downgrade' ? this.#store.downgrade(claim) : this.#store.steal(lock, stealing)
     })
     const ours = await outcomeOf(() =>
@@ -193,6 +202,11 @@ class Play {
         if (verb === 'attempt') return rule.attempt(state, claim, options, step)
         if (verb === 'withdraw') return rule.withdraw(state, claim, step)
         if (verb === 'renew') return [rule.renew(state, renewal, step)]
+        if (verb === 'retake')
+          return both(
+            () => rule.withdraw(state, claim, step),
+            () => rule.attempt(state, next, options, step),
+          )
         return verb === 'downgrade'
           ? rule.downgrade(state, claim, step)
           : rule.steal(state, stealing, step)
@@ -304,11 +318,17 @@ async function outcomeOf(call: () => unknown): Promise<unknown> {
   }
 }
 
+/** Calls both at once. */
+function both(one: () => unknown, other: () => unknown): Promise<readonly unknown[]> {
+  return Promise.all([outcomeOf(one), outcomeOf(other)])
+}
+
 /**
  * The plain rule may hint at the end of a lease that was renewed, so hints need not be equal. The
  * numbers of the queue may differ too, since databases draw them from one source for all locks.
  */
 function withoutHint(outcome: unknown): unknown {
+  if (Array.isArray(outcome)) return outcome.map(withoutHint)
   if (typeof outcome !== 'object' || outcome === null || !('holderRemainingMs' in outcome))
     return outcome
   const isNumbered = 'queueNumber' in outcome && outcome.queueNumber !== undefined

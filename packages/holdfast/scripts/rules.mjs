@@ -21,7 +21,13 @@ const stores = join(import.meta.dirname, '../src/stores')
 const SCRIPTS = {
   redis: ['apply-batch.lua', 'admin.lua', 'fence-check.lua', 'probe.lua'],
   postgres: ['schema.sql'],
-  mysql: ['tables.sql', 'routines.sql', 'plain-attempt.sql', 'plain-release.sql'],
+  mysql: [
+    'tables.sql',
+    'routines.sql',
+    'plain-attempt.sql',
+    'plain-release.sql',
+    'plain-retake.sql',
+  ],
 }
 const SCRIPT_TYPE = `export interface Script {
   readonly sha: string

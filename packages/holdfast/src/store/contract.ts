@@ -366,6 +366,11 @@ export interface Store {
    * so that a process that exits can still send them.
    */
   flush?(): void
+  /**
+   * Present where `flush` can send only what has a connection. Resolves when the release of this
+   * lock has one, which was the last request. Undefined when it needs none.
+   */
+  whenLent?(lock: string): Promise<void> | undefined
   /** Closes connections and files of the store's own, and no client that the caller passed in. */
   close(): MaybePromise<void>
 }

@@ -5,7 +5,7 @@
 import { EventEmitter, once } from 'node:events'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../dist/clock/clock.js'
-import type { Client } from '../../dist/stores/postgres/connection/clients.js'
+import type { Client } from '../../dist/stores/postgres/connection/port.js'
 import { PostgresDatabase } from '../../dist/stores/postgres/service.js'
 import type { ListenEvents } from '../../dist/stores/postgres/connection/own-connection.js'
 
@@ -14,6 +14,7 @@ const PAUSE_MS = 1500
 
 /** A client whose one connection opens when the test lets it. */
 class FakeClient implements Client {
+  readonly lends = true
   listens = 0
   connected = false
   events: ListenEvents | undefined
@@ -23,6 +24,8 @@ class FakeClient implements Client {
     if (text.includes('pg_notify')) this.events?.onNotify('')
     return Promise.resolve([])
   }
+
+  tell: Client['tell'] = (_departure, _limit, ended) => ended(new Error('it has no rows'))
 
   script = (): Promise<void> => Promise.resolve()
 

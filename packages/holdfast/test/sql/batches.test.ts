@@ -9,14 +9,22 @@ import type { Answer, Request } from '../../dist/stores/sql/wire.js'
 
 /** As much of a database as a batch uses. */
 type Runs = Pick<Database, 'clock' | 'name' | 'maxStatements' | 'largestBatch' | 'run'>
+/** Answers requests, as a database with a connection at hand. */
+type Run = (requests: readonly Request[]) => Promise<readonly Answer[]>
 
-function batchesOver(run: Database['run'], onPoolClosed = (): void => undefined): Batches {
+function batchesOver(run: Run, onPoolClosed = (): void => undefined): Batches {
   const database: Runs = {
     clock: systemClock,
     name: 'postgres',
     maxStatements: 1,
     largestBatch: 10,
-    run,
+    run: (batch) =>
+      batch.leave(() => {
+        run(batch.requests).then(
+          (answers) => batch.answer(answers),
+          (reason: unknown) => batch.fail(reason),
+        )
+      }),
   }
   return new Batches(database as Database, onPoolClosed)
 }

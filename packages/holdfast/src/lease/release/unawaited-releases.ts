@@ -1,10 +1,10 @@
 /**
  * The releases that a `run` does not wait for (`awaitRelease: false`).
  *
- * A later attempt of this client for the same lock leaves behind them. A store with one ordered
- * connection (the trait `ordered`) gets it at once. Any other store gets it when they are answered:
- * an attempt that overtook the release would find the lock busy. A store that can still send when
- * the process exits (`flush`) sends an attempt of the same tick in the request of the release.
+ * A later attempt of this client for the same lock leaves behind them. A store that keeps their
+ * order (the trait `ordered`) gets it at once. Any other store gets it when they are answered: an
+ * attempt that overtook the release would find the lock busy. A store that can still send when the
+ * process exits (`flush`) sends an attempt of the same tick in the request of the release.
  */
 import { atTickEndOf, type Clock } from '../../clock/clock.js'
 import { atExit } from '../runtime/at-exit.js'
@@ -12,6 +12,9 @@ import type { Store } from '../../store/contract.js'
 
 /** How many releases of a client may be open. Further callers wait for theirs. */
 const MOST_OPEN = 1024
+
+/** How a store writes what it is asked. */
+type Written = Pick<Store, 'written' | 'flush' | 'whenLent'>
 
 /** As much of a lease as is used. */
 interface Releasable {
@@ -24,12 +27,12 @@ export class OpenReleases {
   readonly #byLock = new Map<string, Promise<unknown>>()
   /** Each settles when all open releases of its lock are answered. */
   readonly byLock: ReadonlyMap<string, Promise<unknown>> = this.#byLock
-  readonly #store: Pick<Store, 'written' | 'flush'>
+  readonly #store: Written
   #open = 0
-  /** Whether the store sends the releases of this tick if the process exits. */
-  #isSentAtExit = false
+  /** Forgets that the store sends the open releases if the process exits. */
+  #forgetExit: (() => void) | undefined
 
-  constructor(store: Pick<Store, 'written' | 'flush'>, clock: Clock) {
+  constructor(store: Written, clock: Clock) {
     this.#store = store
     this.#atTickEnd = atTickEndOf(clock)
   }
@@ -48,8 +51,10 @@ export class OpenReleases {
     if (!release) return
     this.#note(name, release)
     if (this.#store.flush) {
-      this.#sendAtExit()
-      return
+      this.#forgetExit ??= atExit(() => this.#store.flush?.())
+      if (!this.#store.whenLent) return
+      const lent = this.#store.whenLent(name)
+      if (lent) return lent
     }
     // What a store sends together leaves at the end of the tick.
     await new Promise<void>((resolve) => this.#atTickEnd(resolve))
@@ -65,6 +70,7 @@ export class OpenReleases {
     this.#byLock.set(lock, all)
     void release.then(() => {
       this.#open -= 1
+      if (this.#open === 0) this.#sendNothingAtExit()
       if (all === release) this.#forget(lock, all)
     })
     if (all !== release) void all.then(() => this.#forget(lock, all))
@@ -74,14 +80,8 @@ export class OpenReleases {
     if (this.#byLock.get(lock) === all) this.#byLock.delete(lock)
   }
 
-  /** Lets the store send what this tick has queued, if the process exits before the tick ends. */
-  #sendAtExit(): void {
-    if (this.#isSentAtExit) return
-    this.#isSentAtExit = true
-    const forget = atExit(() => this.#store.flush?.())
-    this.#atTickEnd(() => {
-      this.#isSentAtExit = false
-      forget()
-    })
+  #sendNothingAtExit(): void {
+    this.#forgetExit?.()
+    this.#forgetExit = undefined
   }
 }

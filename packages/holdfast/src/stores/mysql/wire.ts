@@ -81,6 +81,19 @@ function callOfOne(prefix: string, request: Request): ProcedureCall {
   }
 }
 
+/** What means the same between quotes in every mode and character set. */
+const SAFE = /^[\w .,:[\]{}"@+-]*$/
+
+/**
+ * Returns a call as text, as for releases. Undefined for values that depend on the mode of the
+ * session.
+ */
+export function asText({ sql, values }: ProcedureCall): string | undefined {
+  if (!values.every((value) => SAFE.test(value))) return undefined
+  const rest = [...values]
+  return sql.replaceAll('?', () => `'${rest.shift() ?? ''}'`)
+}
+
 /** Names a slot of a schedule: the procedure forgets earlier slots, too. */
 const SLOT = '@tick:'
 
@@ -92,13 +105,30 @@ export function isPlain({ verb, lock, weight, capacity }: Request): boolean {
 
 /** Returns the values for rule/plain-attempt.sql or rule/plain-release.sql. */
 export function plainValues(request: Request): string[] {
-  const { verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs } = request
+  const { verb, lock, id, ttlMs } = request
   if (verb === 'withdraw') return [String(ttlMs), hexOf(lock), String(id)]
+  return [...termsOf(request), hexOf(lock), String(id)]
+}
+
+function termsOf({ kind, capacity, id, owner, weight, tokens, ttlMs }: Request): string[] {
+  const [ttl, count] = [String(ttlMs), String(tokens)]
   return [
-    ...[kind, capacity, id, owner, weight, tokens, ttlMs, ttlMs, tokens].map(String),
-    hexOf(lock),
+    String(kind),
+    String(capacity),
     String(id),
+    String(owner),
+    String(weight),
+    count,
+    ttl,
+    ttl,
+    count,
   ]
+}
+
+/** Returns the values for rule/plain-retake.sql. */
+export function retakeValues(release: Request, attempt: Request): string[] {
+  const { lock, id } = attempt
+  return [...termsOf(attempt), hexOf(lock), String(release['id']), String(id)]
 }
 
 /** @param insertId the last token of a grant */

@@ -9,7 +9,7 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
 import type { WakeUpEvents } from '../sql/connection/database.js'
 import type { Statements } from '../sql/connection/statements.js'
-import type { Client } from './connection/clients.js'
+import type { Client } from './connection/port.js'
 
 /** How long to wait before a lost connection is opened again, in ms: at first, and at most. */
 const RECONNECT_MS = [100, 1000] as const

@@ -30,6 +30,7 @@ import { renewEach } from '../../store/renew-each.js'
 import { Batches } from './verbs.js'
 import type { Database } from './connection/database.js'
 import * as requests from './wire.js'
+import type { Answer } from './wire.js'
 
 const TRAITS: Traits = {
   fencing: true,
@@ -39,6 +40,8 @@ const TRAITS: Traits = {
   wakeUp: 'push',
   expiry: 'server',
   adopt: true,
+  // A claim is held back behind an open release of its lock, or travels with it.
+  ordered: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
   ttlRangeMs: [1, LONGEST_TTL_MS],
 }
@@ -57,6 +60,8 @@ export class SqlStore implements Store {
   readonly name: string
   readonly traits = TRAITS
   readonly transactionGuard: TransactionGuard
+  declare readonly whenLent?: (lock: string) => Promise<void> | undefined
+  declare readonly flush?: () => void
   readonly #database: Database
   readonly #batches: Batches
   readonly #watchers = new Map<string, Watcher>()
@@ -67,11 +72,20 @@ export class SqlStore implements Store {
   #listens = false
   #unlistenTimer: Timer | undefined
 
+  /** One function for all releases. */
+  readonly #withdrawn = (answer: Answer): WithdrawOutcome =>
+    requests.withdrawOutcome(answer, this.name)
+
   constructor(database: Database) {
     this.name = database.name
     this.#database = database
     // The end of a pool waits for the connection that listens.
-    this.#batches = new Batches(database, () => this.#unlisten())
+    const batches = new Batches(database, () => this.#unlisten())
+    this.#batches = batches
+    if (database.lends) {
+      this.whenLent = (lock) => batches.whenLent(lock)
+      this.flush = () => batches.flush()
+    }
     this.transactionGuard = {
       ...database.transactionGuard,
       prepare: ({ lock, id }) => this.#batches.send({ verb: 'guard', lock, id }, requests.isDone),
@@ -95,7 +109,7 @@ export class SqlStore implements Store {
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    return this.#batches.send(requests.withdrawRequest(claim), requests.withdrawOutcome)
+    return this.#batches.send(requests.withdrawRequest(claim), this.#withdrawn)
   }
 
   written(): Promise<void> | undefined {

@@ -7,52 +7,24 @@
  * wait. The order of requests does not matter for safety: a
  * withdrawn claim stays refused. It matters for fairness, since statements that are in flight
  * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
- * were answered. Heartbeats of waiters never wait.
+ * were answered, and after a release for which no `run` waits. Heartbeats of waiters never wait.
  */
 import { outsideContext } from '../../async/async-context.js'
-import { atTickEndOf } from '../../clock/clock.js'
+import { atTickEndOf, type Clock } from '../../clock/clock.js'
 import { TickQueue } from '../../collections/tick-queue.js'
 import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
-import { PendingAnswer } from '../../store/pending-answer.js'
-import { areRequestsTraced, traceRequest } from '../../store/request-channel.js'
+import type { PendingAnswer } from '../../store/pending-answer.js'
 import { storeClosed } from '../../store/errors.js'
+import {
+  AskedRequest,
+  GatheringBatch,
+  type Batch,
+  type BatchOwner,
+  type QueuedRequest,
+} from './batch.js'
 import type { Database } from './connection/database.js'
 import type { Answer, Answers, Request } from './wire.js'
-
-/** A request on its way. Its answer is what `read` returns of the answer of the database. */
-class AskedRequest<T> extends PendingAnswer<T> {
-  // The constructor sets every field. A field that is only declared costs no initialiser.
-  declare readonly request: Request
-  /** New claims for one lock reach the database in the order in which they were made. */
-  declare readonly newClaimFor: string | undefined
-  declare private readonly read: (answer: Answer) => T
-
-  constructor(request: Request, read: (answer: Answer) => T, newClaimFor: string | undefined) {
-    super()
-    this.request = request
-    this.newClaimFor = newClaimFor
-    this.read = read
-  }
-
-  resolve(answer: Answer): void {
-    let value: T
-    try {
-      value = this.read(answer)
-    } catch (error) {
-      this.fail(error)
-      return
-    }
-    this.answer(value)
-  }
-
-  reject(error: unknown): void {
-    this.fail(error)
-  }
-}
-
-/** A request with an answer of any type. */
-type QueuedRequest = Pick<AskedRequest<unknown>, 'request' | 'newClaimFor' | 'resolve' | 'reject'>
 
 /** Withdrawals, then renewals, then the others. */
 function byUrgency(queue: readonly QueuedRequest[]): readonly QueuedRequest[] {
@@ -60,7 +32,17 @@ function byUrgency(queue: readonly QueuedRequest[]): readonly QueuedRequest[] {
   return withdrawalsFirst(renewalsFirst, ({ request }) => request.verb === 'withdraw')
 }
 
-export class Batches {
+function isRetake([first, second]: readonly QueuedRequest[]): boolean {
+  return (
+    first?.request.verb === 'withdraw' &&
+    second?.newClaimFor !== undefined &&
+    first.request.lock === second.newClaimFor
+  )
+}
+
+export class Batches implements BatchOwner {
+  readonly clock: Clock
+  readonly sorted = byUrgency
   readonly #database: Database
   readonly #onPoolClosed: () => void
   readonly #atTickEnd: (work: () => void) => void
@@ -69,12 +51,19 @@ export class Batches {
   /** Those of earlier ticks that were not sent. */
   #queue: QueuedRequest[] = []
   #inFlight = 0
-  /** The locks of new claims without an answer yet. */
-  readonly #unansweredLocks = new Set<string>()
+  /** What carries the new claims without an answer yet, by lock. */
+  readonly #newClaims = new Map<string, GatheringBatch>()
+  /** The releases for which no `run` waits, without an answer yet, by lock. */
+  readonly #openReleases = new Map<string, QueuedRequest[]>()
+  /** Batches that have a connection, and leave in this turn. */
+  readonly #leaving = new Set<GatheringBatch>()
+  #newestRelease: QueuedRequest | undefined
+  #isAdmitting = false
   #closed = false
 
   /** @param onPoolClosed called when a request finds that the caller has closed the pool */
   constructor(database: Database, onPoolClosed: () => void) {
+    this.clock = database.clock
     this.#database = database
     this.#onPoolClosed = onPoolClosed
     this.#atTickEnd = atTickEndOf(database.clock)
@@ -89,8 +78,30 @@ export class Batches {
   send<T>(request: Request, read: (answer: Answer) => T, newClaimFor?: string): PendingAnswer<T> {
     const asked = new AskedRequest(request, read, newClaimFor)
     if (this.#closed) asked.reject(this.#closedError())
-    else this.#tick.add(asked)
+    else {
+      if (request.verb === 'withdraw') this.#newestRelease = asked
+      this.#tick.add(asked)
+    }
     return asked
+  }
+
+  /**
+   * Resolves when the newest release has a connection, for which no `run` waits. Later claims for
+   * its lock reach the database behind it. Undefined when it is of another lock, or has left.
+   */
+  whenLent(lock: string): Promise<void> | undefined {
+    const release = this.#newestRelease
+    if (release?.request.lock !== lock || release.batch || this.#closed) return undefined
+    const open = this.#openReleases.get(lock)
+    if (open) open.push(release)
+    else this.#openReleases.set(lock, [release])
+    return new Promise((resolve) => (release.onLent = resolve))
+  }
+
+  /** Sends what has a connection, as the process may exit before the tick ends. */
+  flush(): void {
+    for (const batch of this.#leaving) batch.leaveNow(true)
+    this.#leaving.clear()
   }
 
   /** Rejects the requests that were not sent. Those that were sent are still answered. */
@@ -102,60 +113,107 @@ export class Batches {
 
   #take(requests: readonly QueuedRequest[]): void {
     for (const request of requests) this.#queue.push(request)
-    if (!this.#closed) this.#sendWaiting()
+    if (!this.#closed && !this.#isAdmitting) this.#sendWaiting()
   }
 
   #sendWaiting(): void {
-    while (this.#queue.length > 0 && this.#inFlight < this.#database.maxStatements) {
-      const batch = this.#takeBatch()
-      // Only new claims are left, which wait for answers to earlier ones.
-      if (batch.length === 0) return
-      this.#sendBatch(batch)
+    while (this.#queue.length > 0 && this.#leaving.size === 0) {
+      if (this.#inFlight >= this.#database.maxStatements) return
+      const batch = new GatheringBatch(this)
+      this.#gather(batch)
+      // Only new claims are left, which wait for answers to earlier requests.
+      if (batch.items.length === 0) return
+      this.#inFlight += 1
+      this.#run(batch)
     }
   }
 
-  #takeBatch(): QueuedRequest[] {
-    if (this.#queue.length > 1) this.#queue = [...byUrgency(this.#queue)]
-    if (this.#unansweredLocks.size === 0) return this.#queue.splice(0, this.#database.largestBatch)
-    const batch: QueuedRequest[] = []
+  admit(batch: GatheringBatch): void {
+    this.#gather(batch)
+    // What is too much for it needs another one.
+    if (this.#queue.length > 0) this.#atTickEnd(this.#sendNext)
+  }
+
+  #gather(batch: GatheringBatch): void {
+    this.#isAdmitting = true
+    this.#tick.flush()
+    this.#isAdmitting = false
+    if (this.#queue.length === 0) return
+    const queue = this.#queue.length === 1 ? this.#queue : byUrgency(this.#queue)
+    const joining = [...batch.items]
     const rest: QueuedRequest[] = []
-    for (const item of this.#queue) {
-      const { newClaimFor: lock } = item
-      const isHeldBack = lock !== undefined && this.#unansweredLocks.has(lock)
-      if (isHeldBack || batch.length === this.#database.largestBatch) rest.push(item)
-      else batch.push(item)
+    for (const item of queue) {
+      if (this.#isFull(joining) || this.#isHeldBack(item, joining, batch)) {
+        rest.push(item)
+        continue
+      }
+      item.batch = batch
+      if (item.newClaimFor !== undefined) this.#newClaims.set(item.newClaimFor, batch)
+      joining.push(item)
     }
+    batch.items = joining
     this.#queue = rest
-    return batch
   }
 
-  #sendBatch(batch: readonly QueuedRequest[]): void {
-    for (const { newClaimFor } of batch)
-      if (newClaimFor !== undefined) this.#unansweredLocks.add(newClaimFor)
-    this.#inFlight += 1
-    const answers = areRequestsTraced()
-      ? traceRequest(claimIdsOf(batch), () => this.#run(batch))
-      : this.#run(batch)
-    // The answers belong to several callers, so their listeners run in the context of none.
+  /** A release and the next claim for its lock travel alone: there is a short way for them. */
+  #isFull(joining: readonly QueuedRequest[]): boolean {
+    return joining.length === this.#database.largestBatch || isRetake(joining)
+  }
+
+  #isHeldBack(
+    { newClaimFor: lock }: QueuedRequest,
+    joining: readonly QueuedRequest[],
+    batch: GatheringBatch,
+  ): boolean {
+    if (lock === undefined) return false
+    const earlier = this.#newClaims.get(lock)
+    if (earlier && earlier !== batch) return true
+    const releases = this.#openReleases.get(lock)
+    return (
+      releases !== undefined && !(joining.length === 1 && releases.every((of) => of === joining[0]))
+    )
+  }
+
+  /** The next attempts come in the microtasks that follow. */
+  waits(batch: GatheringBatch): void {
+    this.#leaving.add(batch)
+    queueMicrotask(() =>
+      this.#atTickEnd(() => {
+        if (!this.#leaving.delete(batch)) return
+        batch.leaveNow()
+        this.#sendWaiting()
+      }),
+    )
+  }
+
+  /** The answers belong to several callers, so their listeners run in the context of none. */
+  answered(batch: GatheringBatch, answers: Answers): void {
     outsideContext(() => {
-      answers.then(
-        (answered) => {
-          this.#answer(batch, answered)
-          this.#ended(batch)
-        },
-        (error: unknown) => {
-          void this.#fail(batch, error).then(() => this.#ended(batch))
-        },
-      )
+      this.#answer(batch.items, answers)
+      this.#ended(batch)
     })
   }
 
+  failed(batch: GatheringBatch, reason: unknown): void {
+    outsideContext(() => void this.#fail(batch.items, reason).then(() => this.#ended(batch)))
+  }
+
   /** Callers that were answered may make further requests in this tick. */
-  #ended(batch: readonly QueuedRequest[]): void {
-    for (const { newClaimFor } of batch)
-      if (newClaimFor !== undefined) this.#unansweredLocks.delete(newClaimFor)
+  #ended(batch: GatheringBatch): void {
+    this.#leaving.delete(batch)
+    for (const { newClaimFor, request } of batch.items) {
+      if (newClaimFor !== undefined && this.#newClaims.get(newClaimFor) === batch)
+        this.#newClaims.delete(newClaimFor)
+      if (this.#openReleases.size > 0) this.#forgetReleases(request.lock, batch)
+    }
     this.#inFlight -= 1
     this.#atTickEnd(this.#sendNext)
+  }
+
+  #forgetReleases(lock: string, batch: GatheringBatch): void {
+    const releases = this.#openReleases.get(lock)?.filter((release) => release.batch !== batch)
+    if (releases?.length === 0) this.#openReleases.delete(lock)
+    else if (releases) this.#openReleases.set(lock, releases)
   }
 
   /** One function for all batches, and none for each. */
@@ -164,19 +222,17 @@ export class Batches {
     this.#sendWaiting()
   }
 
-  #run(batch: readonly QueuedRequest[]): Promise<Answers> {
-    const requests: Request[] = []
-    for (const { request } of batch) requests.push(request)
+  #run(batch: Batch): void {
     try {
-      return this.#database.run(requests)
+      this.#database.run(batch)
     } catch (error) {
-      return Promise.reject(error)
+      batch.fail(error)
     }
   }
 
-  #answer(batch: readonly QueuedRequest[], answers: Answers): void {
+  #answer(items: readonly QueuedRequest[], answers: Answers): void {
     let index = 0
-    for (const item of batch) {
+    for (const item of items) {
       const answer = answers[index++]
       if (answer) item.resolve(answer)
       else item.reject(this.#noAnswer())
@@ -184,16 +240,27 @@ export class Batches {
   }
 
   /** Sends requests one by one if the database cannot read one of them, so the others succeed. */
-  async #fail(batch: readonly QueuedRequest[], error: unknown): Promise<void> {
+  async #fail(items: readonly QueuedRequest[], error: unknown): Promise<void> {
     if (isLockError(error) && error.code === 'LOCKS_CLOSED') this.#onPoolClosed()
-    if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
-      for (const item of batch) {
-        await this.#run([item]).then(
-          (answers) => this.#answer([item], answers),
-          (reason: unknown) => this.#fail([item], reason),
-        )
-      }
-    } else for (const item of batch) item.reject(error)
+    if (items.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
+      for (const item of items) await this.#sendApart(item)
+    } else for (const item of items) item.reject(error)
+  }
+
+  #sendApart(item: QueuedRequest): Promise<void> {
+    return new Promise((resolve) => {
+      const fail = (reason: unknown): void => void this.#fail([item], reason).then(resolve)
+      this.#run({
+        requests: [item.request],
+        isAtExit: false,
+        leave: (send) => send(),
+        answer: (answers) => {
+          this.#answer([item], answers)
+          resolve()
+        },
+        fail,
+      })
+    })
   }
 
   #noAnswer(): StoreUnavailableError {
@@ -209,8 +276,4 @@ export class Batches {
   #closedError(): LockError {
     return storeClosed(this.#database.name)
   }
-}
-
-function claimIdsOf(batch: readonly QueuedRequest[]): string[] {
-  return batch.flatMap(({ request: { id } }) => (typeof id === 'string' ? [id] : []))
 }

@@ -66,6 +66,17 @@ export function areWrites(requests: readonly Request[]): boolean {
   return requests.some(({ verb }) => verb !== 'inspect')
 }
 
+/** Whether these are a release, and the next attempt for its lock. */
+export function isRetake(requests: readonly Request[]): boolean {
+  const [first, second] = requests
+  return (
+    requests.length === 2 &&
+    first?.verb === 'withdraw' &&
+    second?.verb === 'attempt' &&
+    first.lock === second.lock
+  )
+}
+
 /** The answer to one request. Its properties depend on the verb. Numbers may come as text. */
 export type Answer = Readonly<Record<string, unknown>>
 
@@ -188,8 +199,13 @@ export function withdrawRequest({ lock, id, ttlMs }: ClaimRef): Request {
   return { verb: 'withdraw', lock, id, ttlMs }
 }
 
-export function withdrawOutcome({ outcome }: Answer): WithdrawOutcome {
-  return outcome as WithdrawOutcome
+/** @throws StoreUnavailableError when the claim is gone, and nothing shows how. */
+export function withdrawOutcome({ outcome }: Answer, store: string): WithdrawOutcome {
+  if (outcome !== 'unknown') return outcome as WithdrawOutcome
+  throw new StoreUnavailableError(
+    'The connection failed under a release, and the database has no lease any more. It was released or had ended.',
+    { store },
+  )
 }
 
 /** @param waitersUpTo see `Store.inspect`; its ids need no escaping */
@@ -288,6 +304,6 @@ function waiterInfo(row: Answer): WaiterInfo {
 }
 
 /** Databases without booleans answer 1 or 0, as a number or as text. */
-function isTrue(value: unknown): boolean {
+export function isTrue(value: unknown): boolean {
   return Number(value) === 1
 }

@@ -3,9 +3,7 @@
  * pool that the caller passes in.
  */
 import { LockUsageError } from '../../../errors.js'
-import { isInsideTransaction, isReadOnly } from '../errors.js'
-import { limitOf, MOST_LEFT, warnOfOpenTransaction } from './outside-transaction.js'
-import { tooLate, type TimeLimit } from '../../sql/connection/statements.js'
+import type { Done } from '../../sql/connection/statements.js'
 
 /** A statement with its values. */
 export interface Statement {
@@ -21,6 +19,10 @@ export interface Statement {
 export interface MysqlConnection {
   query(statement: Statement): Promise<[unknown, unknown]>
   execute(statement: Statement): Promise<[unknown, unknown]>
+  /** `execute` without a promise, where the library itself is at hand. */
+  tell?(statement: Statement, ended: Done<unknown>): void
+  /** The same for a statement without rows, which needs no settings for them. */
+  change?(sql: string, values: string[], ended: Done<unknown>): void
   release(): void
   destroy(): void
 }
@@ -36,7 +38,10 @@ export interface MysqlPool {
 }
 
 /** The part of a pool that the store calls. */
-export type Connections = Pick<MysqlPool, 'getConnection'>
+export interface Connections extends Pick<MysqlPool, 'getConnection'> {
+  /** `getConnection` without a promise, where the library itself is at hand. */
+  lend?(ended: Done<MysqlConnection>): void
+}
 
 /** A pool of `mysql2` itself, with callbacks. */
 export interface MysqlCallbackPool {
@@ -44,12 +49,13 @@ export interface MysqlCallbackPool {
   promise(): MysqlPool
 }
 
-type Done<T extends unknown[]> = (error: Error | null, ...results: T) => void
+type Callback<T extends unknown[]> = (error: Error | null, ...results: T) => void
 
 /** As much of a connection of `mysql2` itself as is used. */
 interface CoreConnection {
-  query(statement: Statement, done: Done<[rows: unknown, fields: unknown]>): void
-  execute(statement: Statement, done: Done<[rows: unknown, fields: unknown]>): void
+  query(statement: Statement, ended: Callback<[rows: unknown, fields: unknown]>): void
+  execute(statement: Statement, ended: Callback<[rows: unknown, fields: unknown]>): void
+  execute(sql: string, values: string[], ended: Callback<[changes: unknown]>): void
   release(): void
   destroy(): void
   readonly stream?: { destroy(): void }
@@ -61,7 +67,7 @@ interface CoreCommand {
 }
 interface CorePool {
   readonly config?: { readonly connectionConfig?: { readonly typeCast?: unknown } }
-  getConnection(done: Done<[connection: CoreConnection]>): void
+  getConnection(ended: Callback<[connection: CoreConnection]>): void
 }
 
 /**
@@ -102,10 +108,14 @@ class ThinPool implements Connections {
 
   getConnection(): Promise<MysqlConnection> {
     return new Promise((resolve, reject) => {
-      this.pool.getConnection((error, connection) => {
-        if (error) reject(error)
-        else resolve(new ThinConnection(connection, this.#readsPlainly))
-      })
+      this.lend((error, connection) => (connection ? resolve(connection) : reject(error)))
+    })
+  }
+
+  lend(ended: Done<MysqlConnection>): void {
+    this.pool.getConnection((error, connection) => {
+      if (error) ended(error)
+      else ended(undefined, new ThinConnection(connection, this.#readsPlainly))
     })
   }
 }
@@ -126,14 +136,29 @@ class ThinConnection implements MysqlConnection {
     })
   }
 
-  /** For a function that may read columns the library wraps each one, which costs a good part. */
   execute(of: Statement): Promise<[unknown, unknown]> {
-    const sent: Statement = this.#readsPlainly ? { ...of, typeCast: true } : of
     return new Promise((resolve, reject) => {
-      this.connection.execute(sent, (error, ...results) =>
+      this.connection.execute(this.#asRead(of), (error, ...results) =>
         error ? reject(error) : resolve(results),
       )
     })
+  }
+
+  tell(of: Statement, ended: Done<unknown>): void {
+    this.connection.execute(this.#asRead(of), (error, rows) =>
+      error ? ended(error) : ended(undefined, rows),
+    )
+  }
+
+  change(sql: string, values: string[], ended: Done<unknown>): void {
+    this.connection.execute(sql, values, (error, changes) =>
+      error ? ended(error) : ended(undefined, changes),
+    )
+  }
+
+  /** For a function that may read columns the library wraps each one, which costs a good part. */
+  #asRead(of: Statement): Statement {
+    return this.#readsPlainly ? { ...of, typeCast: true } : of
   }
 
   release(): void {
@@ -167,49 +192,6 @@ export function statement(sql: string, values: readonly string[] = []): Statemen
 /** A function, since for a mere `true` the library calls the pool's own function. */
 function asRead(_field: unknown, next: () => unknown): unknown {
   return next()
-}
-
-/**
- * Runs a prepared statement: how to quote text would depend on the mode of the session.
- */
-export function execute(pool: Connections, of: Statement, limit: TimeLimit): Promise<unknown> {
-  return borrow(pool, limit, async (connection) => (await connection.execute(of))[0])
-}
-
-/**
- * Uses a connection of the pool, and returns what `use` resolves to.
- *
- * A connection that is inside of a transaction is left, and so is one to a server that takes no
- * writes. The pool would lend it again at once. `use` then gets another one.
- */
-export async function borrow<T>(
-  pool: Connections,
-  limit: TimeLimit,
-  use: (connection: MysqlConnection) => Promise<T>,
-): Promise<T> {
-  for (let left = 0; ; left += 1) {
-    const connection = await pool.getConnection()
-    if (limit.over) {
-      connection.release()
-      throw tooLate()
-    }
-    limit.giveUp = () => connection.destroy()
-    try {
-      const result = await use(connection)
-      if (!limit.over) connection.release()
-      return result
-    } catch (error) {
-      if (limit.over) throw error
-      // The only connection may be in the transaction of the caller, who sees the error.
-      const isInside =
-        error === WITHOUT_AUTOCOMMIT || (isInsideTransaction(error) && limitOf(pool) > 1)
-      // The pool removes broken connections itself.
-      if (isInside || isReadOnly(error)) connection.destroy()
-      else connection.release()
-      if (!isInside || left >= MOST_LEFT) throw error
-      warnOfOpenTransaction()
-    }
-  }
 }
 
 /** What a statement without rows has changed, as the library gives it. */

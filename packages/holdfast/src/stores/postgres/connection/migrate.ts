@@ -1,5 +1,6 @@
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
-import { clientOf, type Client } from './clients.js'
+import { clientOf } from './clients.js'
+import type { Client } from './port.js'
 import { codeOf, explain } from '../errors.js'
 import type { PgPool, PostgresJs } from './pools.js'
 import { DEFAULT_SCHEMA, postgresSchema } from '../rule/schema.js'

@@ -6,9 +6,10 @@
 --
 -- - It writes the number to `facts`, so that the migration of this version refuses.
 -- - It replaces `apply_batch_v1`, `apply_one_v1` and `list_locks_v1` by functions with another
---   return type that raise `HF002`. A process of this version then reports `STORE_FORMAT` at its
---   next call, and earlier calls pay nothing. An older version reports a failure and cannot replace
---   those functions: PostgreSQL refuses to change a return type.
+--   return type that raise `HF002`, and drops `apply_retake_v1`, which clients can do without. A
+--   process of this version then reports `STORE_FORMAT` at its next call, and earlier calls pay
+--   nothing. An older version reports a failure and cannot replace those functions: PostgreSQL
+--   refuses to change a return type.
 --
 -- Input   the format of the schema in `facts`, if there is one
 -- Output  none; an error with `HF002` for a format above 1

@@ -3,7 +3,8 @@
 --
 -- The grant rule of `store/grant-rule.ts` in PL/pgSQL. Clients call `apply_batch_v1` with a list of
 -- requests as JSON. It returns a list of answers, in one round trip and one transaction. A single
--- request has a shorter way, `apply_one_v1`.
+-- request has a shorter way, `apply_one_v1`, and so has a release with the next attempt,
+-- `apply_retake_v1`.
 --
 -- Why it is safe: the function first locks the rows of its locks, in the order of their names. Only
 -- then does it run further statements. In READ COMMITTED each statement sees everything that was
@@ -45,6 +46,7 @@
 -- @include forget-slots.sql
 -- @include apply-batch.sql
 -- @include apply-one.sql
+-- @include apply-retake.sql
 -- @include leave-read-only.sql
 -- @include apply-one-in-own-transaction.sql
 -- @include apply-batch-in-own-transaction.sql

@@ -1,7 +1,7 @@
 /** The port through which the SQL store uses a database. */
 import type { Clock } from '../../../clock/clock.js'
 import type { TransactionGuard, PushedGrant } from '../../../store/contract.js'
-import type { Answers, Request } from '../wire.js'
+import type { Batch } from '../batch.js'
 
 /** The wake-ups that a database sends. */
 export interface WakeUpEvents {
@@ -48,8 +48,10 @@ export interface Database {
   readonly largestBatch: number
   /** The part of the transaction guard that differs between databases. */
   readonly transactionGuard: Pick<TransactionGuard, 'begin' | 'isStillOpen'>
-  /** Applies all requests, in order, in one transaction and one round trip. */
-  run(requests: readonly Request[]): Promise<Answers>
+  /** Whether its pool lends a connection before a statement is written. Requests can join then. */
+  readonly lends: boolean
+  /** Applies all requests of a batch, in order, in one transaction and one round trip. */
+  run(batch: Batch): void
   /** Resolves when the requests of the tick that has just ended are written, if that is later. */
   written?(): Promise<void> | undefined
   /** Returns which of these claims hold their locks, where a message does not say that. */

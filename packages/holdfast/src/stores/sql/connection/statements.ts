@@ -29,7 +29,7 @@ export interface StatementOptions {
   isCutOff(error: unknown): boolean
   /** Whether the tables or routines are missing. */
   isUnmigrated(error: unknown): boolean
-  /** Whether the server takes no writes. Nothing was done, and the connection was left. */
+  /** Whether the server takes no writes. Nothing was ended, and the connection was left. */
   isReadOnly(error: unknown): boolean
   /** Returns a typed error that says what happened and what to do. */
   explain(error: unknown, has: ServerHistory): LockError
@@ -65,13 +65,16 @@ export function tooLate(): Error {
   return new Error('there was no connection in time')
 }
 
-/** Sends a statement once. */
-type Send<T> = (limit: TimeLimit) => Promise<T>
+/** Hears how a statement ended: with an error, or with `undefined` and its value. */
+export type Done<T> = (error: unknown, value?: T) => void
 
-interface Task<T, R> extends SendOptions {
-  readonly send: Send<T>
-  readonly read: (value: T) => R
-  resolve(result: R): void
+/** A statement that is sent until it is answered. Either `resolve` or `reject` is called. */
+export interface Task<T> extends SendOptions {
+  /** Sends the statement once. */
+  send(limit: TimeLimit, ended: Done<T>): void
+  /** What it throws goes to `reject`. */
+  resolve(value: T): void
+  /** @param error a `LockError` */
   reject(error: unknown): void
 }
 
@@ -94,19 +97,23 @@ export class Statements {
   }
 
   /** Resolves to the result of a statement. Rejects with a `LockError`. */
-  send<T>(send: Send<T>, options: SendOptions): Promise<T> {
-    return this.ask(send, options, (value) => value)
-  }
-
-  /** Resolves to what `read` returns of the result, without a promise of its own. */
-  ask<T, R>(send: Send<T>, { repeatable, writes }: SendOptions, read: (value: T) => R): Promise<R> {
+  send<T>(send: (limit: TimeLimit) => Promise<T>, options: SendOptions): Promise<T> {
     return new Promise((resolve, reject) =>
-      this.#try({ send, read, repeatable, writes, resolve, reject }, 1),
+      this.start<T>({
+        ...options,
+        send: (limit, ended) => void send(limit).then((value) => ended(undefined, value), ended),
+        resolve,
+        reject,
+      }),
     )
   }
 
   /** Uses callbacks: most of a client's time for a lock of a database passes here. */
-  #try<T, R>(task: Task<T, R>, tries: number): void {
+  start<T>(task: Task<T>): void {
+    this.#try(task, 1)
+  }
+
+  #try<T>(task: Task<T>, tries: number): void {
     const isMovable = this.#written || (this.#beganReadOnly && tries < MAX_TRIES)
     const limit: TimeLimit = { over: false, isMovable, giveUp: undefined }
     const timeout = this.#timeouts.start(() => {
@@ -114,31 +121,22 @@ export class Statements {
       limit.giveUp?.()
       task.reject(this.#noAnswer())
     })
-    task.send(limit).then(
-      (value) => {
-        if (task.writes === true) this.#noteWrite()
-        this.#answered = true
-        if (this.#timeouts.end(timeout)) this.#settle(task, value)
-      },
-      (error: unknown) => {
-        if (!this.#timeouts.end(timeout)) return
-        this.#recover(error, tries, task.repeatable).then(
-          () => this.#try(task, tries + 1),
-          (explained: unknown) => task.reject(explained),
-        )
-      },
-    )
+    task.send(limit, (error, value) => {
+      if (error !== undefined) {
+        if (this.#timeouts.end(timeout)) this.#tryAgain(task, error, tries)
+        return
+      }
+      if (task.writes === true) this.#noteWrite()
+      this.#answered = true
+      if (this.#timeouts.end(timeout)) settle(task, value as T)
+    })
   }
 
-  #settle<T, R>(task: Task<T, R>, value: T): void {
-    let result: R
-    try {
-      result = task.read(value)
-    } catch (error) {
-      task.reject(error)
-      return
-    }
-    task.resolve(result)
+  #tryAgain<T>(task: Task<T>, error: unknown, tries: number): void {
+    this.#recover(error, tries, task.repeatable).then(
+      () => this.#try(task, tries + 1),
+      (explained: unknown) => task.reject(explained),
+    )
   }
 
   /** Resolves when the statement may be sent again. Rejects with the error as a `LockError`. */
@@ -196,5 +194,13 @@ export class Statements {
       `The database did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either ` +
       'the server or the network is slow, or all connections of the pool are in use.'
     return new StoreUnavailableError(text, { store })
+  }
+}
+
+function settle<T>(task: Task<T>, value: T): void {
+  try {
+    task.resolve(value)
+  } catch (error) {
+    task.reject(error)
   }
 }

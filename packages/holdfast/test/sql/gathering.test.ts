@@ -1,0 +1,241 @@
+/**
+ * Requests gather in a batch until the pool has lent a connection. The next attempt travels with a
+ * release for which no `run` waits.
+ */
+import { expect, test } from 'vitest'
+import { VirtualClock } from 'holdfast/testing'
+import { systemClock, type Clock } from '../../dist/clock/clock.js'
+import type { Batch } from '../../dist/stores/sql/batch.js'
+import type { Database } from '../../dist/stores/sql/connection/database.js'
+import { Batches } from '../../dist/stores/sql/verbs.js'
+import type { Answer, Request } from '../../dist/stores/sql/wire.js'
+
+type Runs = Pick<Database, 'clock' | 'name' | 'maxStatements' | 'largestBatch' | 'run'>
+
+/** A database whose pool lends when the test lets it. */
+class Lender {
+  /** The statements that have left, as the verbs and locks of their requests. */
+  readonly left: string[][] = []
+  readonly batches: Batches
+  readonly #waiting: Batch[] = []
+  readonly #sent: Batch[] = []
+
+  constructor({
+    clock = systemClock,
+    largestBatch = 4,
+  }: { clock?: Clock; largestBatch?: number } = {}) {
+    const database: Runs = {
+      clock,
+      name: 'postgres',
+      maxStatements: 2,
+      largestBatch,
+      run: (batch) => void this.#waiting.push(batch),
+    }
+    this.batches = new Batches(database as Database, () => undefined)
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  lend(): void {
+    const batch = this.#waiting.shift()
+    if (!batch) throw new Error('no batch waits for a connection')
+    batch.leave(() => {
+      this.left.push(batch.requests.map(({ verb, lock }) => `${verb} ${lock}`))
+      this.#sent.push(batch)
+    })
+  }
+
+  answer(): void {
+    const batch = this.#sent.shift()
+    batch?.answer(batch.requests.map(() => ({ outcome: 'done' })))
+  }
+
+  fail(): void {
+    this.#waiting.shift()?.fail(new Error('no connection came'))
+  }
+}
+
+const outcomeOf = (answer: Answer): unknown => answer['outcome']
+/** After all that this turn of the event loop does. */
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+function attempt({ batches }: Lender, lock: string): Promise<unknown> {
+  const request: Request = { verb: 'attempt', lock, id: `claim of ${lock}` }
+  return batches.send(request, outcomeOf, lock)
+}
+
+function release({ batches }: Lender, lock: string): PromiseLike<unknown> {
+  return batches.send({ verb: 'withdraw', lock, id: `earlier of ${lock}` }, outcomeOf)
+}
+
+/** A release for which no `run` waits. Returns what the run waits for. */
+function openRelease(lender: Lender, lock: string): Promise<void> | undefined {
+  void release(lender, lock)
+  return lender.batches.whenLent(lock)
+}
+
+test('requests join a batch that waits for its connection', async () => {
+  const lender = new Lender()
+  void attempt(lender, 'a')
+  await turn()
+  expect(lender.waiting).toBe(1)
+  void release(lender, 'b')
+  lender.lend()
+  expect(lender.left).toEqual([['withdraw b', 'attempt a']])
+})
+
+test('no more join it than a statement may have', async () => {
+  const lender = new Lender({ largestBatch: 2 })
+  void attempt(lender, 'a')
+  await turn()
+  for (const lock of ['b', 'c']) void attempt(lender, lock)
+  lender.lend()
+  expect(lender.left).toEqual([['attempt a', 'attempt b']])
+  await turn()
+  lender.lend()
+  expect(lender.left[1]).toEqual(['attempt c'])
+})
+
+test('none joins a batch that has waited for long, whose time limit ends earlier', async () => {
+  const clock = new VirtualClock()
+  const lender = new Lender({ clock })
+  const run = openRelease(lender, 'a')
+  await clock.advance(0)
+  await clock.advance(21)
+  void attempt(lender, 'b')
+  lender.lend()
+  await run
+  void attempt(lender, 'a')
+  await clock.advance(0)
+  await turn()
+  expect(lender.left).toEqual([['withdraw a']])
+})
+
+test('a release that is not awaited has a connection when its run ends, and waits for no other turn', async () => {
+  const lender = new Lender()
+  let hasEnded = false
+  void openRelease(lender, 'a')?.then(() => (hasEnded = true))
+  await turn()
+  expect(hasEnded).toBe(false)
+  lender.lend()
+  await turn()
+  expect(hasEnded).toBe(true)
+  expect(lender.left).toEqual([['withdraw a']])
+})
+
+test('the next attempt for its lock travels with it, and no other request', async () => {
+  const lender = new Lender()
+  const next = openRelease(lender, 'a')?.then(() => {
+    void attempt(lender, 'a')
+    void attempt(lender, 'b')
+  })
+  await turn()
+  lender.lend()
+  await next
+  await turn()
+  expect(lender.left).toEqual([['withdraw a', 'attempt a']])
+  lender.lend()
+  expect(lender.left[1]).toEqual(['attempt b'])
+})
+
+test('the next attempt for another lock travels with it too', async () => {
+  const lender = new Lender()
+  const next = openRelease(lender, 'a')?.then(() => void attempt(lender, 'b'))
+  await turn()
+  lender.lend()
+  await next
+  await turn()
+  expect(lender.left).toEqual([['withdraw a', 'attempt b']])
+})
+
+test('an attempt waits for the answer to a release that has left', async () => {
+  const lender = new Lender()
+  void openRelease(lender, 'a')
+  await turn()
+  lender.lend()
+  await turn()
+  const later = attempt(lender, 'a')
+  await turn()
+  expect(lender.waiting).toBe(0)
+  lender.answer()
+  await turn()
+  lender.lend()
+  lender.answer()
+  expect(await later).toBe('done')
+  expect(lender.left).toEqual([['withdraw a'], ['attempt a']])
+})
+
+test('an attempt waits for all open releases of its lock, and for those beside others', async () => {
+  const lender = new Lender()
+  const ends: (Promise<void> | undefined)[] = []
+  for (const lock of ['a', 'a', 'b']) ends.push(openRelease(lender, lock))
+  await turn()
+  lender.lend()
+  for (const end of ends) await end
+  for (const lock of ['a', 'b']) void attempt(lender, lock)
+  await turn()
+  expect(lender.left).toEqual([['withdraw a', 'withdraw a', 'withdraw b']])
+  lender.answer()
+  await turn()
+  lender.lend()
+  expect(lender.left[1]).toEqual(['attempt a', 'attempt b'])
+})
+
+test('an attempt does not wait for a release that its caller awaits', async () => {
+  const lender = new Lender()
+  void release(lender, 'a')
+  await turn()
+  lender.lend()
+  void attempt(lender, 'a')
+  await turn()
+  expect(lender.waiting).toBe(1)
+})
+
+test('at the exit of the process what has a connection leaves at once, and nothing joins it', async () => {
+  const lender = new Lender()
+  let isAtExit: boolean | undefined
+  const next = openRelease(lender, 'a')?.then(() => {
+    void attempt(lender, 'a')
+    lender.batches.flush()
+    isAtExit = lender.left.length > 0
+  })
+  await turn()
+  lender.lend()
+  await next
+  expect(isAtExit).toBe(true)
+  expect(lender.left).toEqual([['withdraw a']])
+})
+
+test.each([
+  ['gets no connection', (lender: Lender) => lender.fail()],
+  ['is closed with the store', (lender: Lender) => lender.batches.close()],
+])('a run ends when its release %s', async (_, end) => {
+  const lender = new Lender()
+  // Two others have all statements that a client may have.
+  for (const lock of ['b', 'c']) {
+    void attempt(lender, lock).catch(() => undefined)
+    await turn()
+  }
+  const failed = expect(release(lender, 'a')).rejects.toThrow()
+  const ended = lender.batches.whenLent('a')
+  await turn()
+  if (_ === 'gets no connection') {
+    end(lender)
+    await turn()
+    end(lender)
+    await turn()
+    end(lender)
+  } else end(lender)
+  await ended
+  await failed
+})
+
+test('only the newest release of this lock, which has not left, is open', async () => {
+  const lender = new Lender()
+  void release(lender, 'a')
+  expect(lender.batches.whenLent('b')).toBeUndefined()
+  await turn()
+  expect(lender.batches.whenLent('a')).toBeUndefined()
+})
