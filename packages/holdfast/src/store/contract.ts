@@ -367,10 +367,11 @@ export interface Store {
    */
   flush?(): void
   /**
-   * Present where `flush` can send only what has a connection. Resolves when the release of this
-   * lock has one, which was the last request. Undefined when it needs none.
+   * Hears that no caller waits for the release of this lock, which was requested a moment ago. A
+   * later claim for the lock leaves behind it. Where `flush` can send only what has a connection,
+   * the promise resolves when the release has one.
    */
-  whenLent?(lock: string): Promise<void> | undefined
+  noteOpenRelease?(lock: string): Promise<void> | undefined
   /** Closes connections and files of the store's own, and no client that the caller passed in. */
   close(): MaybePromise<void>
 }

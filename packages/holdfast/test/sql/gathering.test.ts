@@ -10,7 +10,7 @@ import type { Database } from '../../dist/stores/sql/connection/database.js'
 import { Batches } from '../../dist/stores/sql/verbs.js'
 import type { Answer, Request } from '../../dist/stores/sql/wire.js'
 
-type Runs = Pick<Database, 'clock' | 'name' | 'maxStatements' | 'largestBatch' | 'run'>
+type Runs = Pick<Database, 'clock' | 'name' | 'maxStatements' | 'largestBatch' | 'lends' | 'run'>
 
 /** A database whose pool lends when the test lets it. */
 class Lender {
@@ -29,6 +29,7 @@ class Lender {
       name: 'postgres',
       maxStatements: 2,
       largestBatch,
+      lends: true,
       run: (batch) => void this.#waiting.push(batch),
     }
     this.batches = new Batches(database as Database, () => undefined)
@@ -73,7 +74,7 @@ function release({ batches }: Lender, lock: string): PromiseLike<unknown> {
 /** A release for which no `run` waits. Returns what the run waits for. */
 function openRelease(lender: Lender, lock: string): Promise<void> | undefined {
   void release(lender, lock)
-  return lender.batches.whenLent(lock)
+  return lender.batches.noteOpenRelease(lock)
 }
 
 test('requests join a batch that waits for its connection', async () => {
@@ -219,7 +220,7 @@ test.each([
     await turn()
   }
   const failed = expect(release(lender, 'a')).rejects.toThrow()
-  const ended = lender.batches.whenLent('a')
+  const ended = lender.batches.noteOpenRelease('a')
   await turn()
   if (_ === 'gets no connection') {
     end(lender)
@@ -235,7 +236,7 @@ test.each([
 test('only the newest release of this lock, which has not left, is open', async () => {
   const lender = new Lender()
   void release(lender, 'a')
-  expect(lender.batches.whenLent('b')).toBeUndefined()
+  expect(lender.batches.noteOpenRelease('b')).toBeUndefined()
   await turn()
-  expect(lender.batches.whenLent('a')).toBeUndefined()
+  expect(lender.batches.noteOpenRelease('a')).toBeUndefined()
 })

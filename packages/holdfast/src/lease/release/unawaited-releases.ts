@@ -14,7 +14,7 @@ import type { Store } from '../../store/contract.js'
 const MOST_OPEN = 1024
 
 /** How a store writes what it is asked. */
-type Written = Pick<Store, 'written' | 'flush' | 'whenLent'>
+type Written = Pick<Store, 'written' | 'flush' | 'noteOpenRelease'>
 
 /** As much of a lease as is used. */
 interface Releasable {
@@ -50,11 +50,11 @@ export class OpenReleases {
     const release = lease.releaseQuietly()
     if (!release) return
     this.#note(name, release)
+    const lent = this.#store.noteOpenRelease?.(name)
     if (this.#store.flush) {
       this.#forgetExit ??= atExit(() => this.#store.flush?.())
-      if (!this.#store.whenLent) return
-      const lent = this.#store.whenLent(name)
       if (lent) return lent
+      if (!this.#store.noteOpenRelease) return
     }
     // What a store sends together leaves at the end of the tick.
     await new Promise<void>((resolve) => this.#atTickEnd(resolve))

@@ -60,7 +60,6 @@ export class SqlStore implements Store {
   readonly name: string
   readonly traits = TRAITS
   readonly transactionGuard: TransactionGuard
-  declare readonly whenLent?: (lock: string) => Promise<void> | undefined
   declare readonly flush?: () => void
   readonly #database: Database
   readonly #batches: Batches
@@ -82,10 +81,7 @@ export class SqlStore implements Store {
     // The end of a pool waits for the connection that listens.
     const batches = new Batches(database, () => this.#unlisten())
     this.#batches = batches
-    if (database.lends) {
-      this.whenLent = (lock) => batches.whenLent(lock)
-      this.flush = () => batches.flush()
-    }
+    if (database.lends) this.flush = () => batches.flush()
     this.transactionGuard = {
       ...database.transactionGuard,
       prepare: ({ lock, id }) => this.#batches.send({ verb: 'guard', lock, id }, requests.isDone),
@@ -110,6 +106,10 @@ export class SqlStore implements Store {
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     return this.#batches.send(requests.withdrawRequest(claim), this.#withdrawn)
+  }
+
+  noteOpenRelease(lock: string): Promise<void> | undefined {
+    return this.#batches.noteOpenRelease(lock)
   }
 
   written(): Promise<void> | undefined {

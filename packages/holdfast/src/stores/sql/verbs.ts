@@ -86,15 +86,17 @@ export class Batches implements BatchOwner {
   }
 
   /**
-   * Resolves when the newest release has a connection, for which no `run` waits. Later claims for
-   * its lock reach the database behind it. Undefined when it is of another lock, or has left.
+   * Notes that no `run` waits for the newest release, if it is of this lock. Later claims for the
+   * lock reach the database behind it. The promise resolves when it has a connection; undefined if
+   * it has left, and for a pool that lends none.
    */
-  whenLent(lock: string): Promise<void> | undefined {
+  noteOpenRelease(lock: string): Promise<void> | undefined {
     const release = this.#newestRelease
     if (release?.request.lock !== lock || release.batch || this.#closed) return undefined
     const open = this.#openReleases.get(lock)
     if (open) open.push(release)
     else this.#openReleases.set(lock, [release])
+    if (!this.#database.lends) return undefined
     return new Promise((resolve) => (release.onLent = resolve))
   }
 

@@ -19,6 +19,7 @@ set plan_cache_mode = force_generic_plan
 as $apply_retake$
 declare
   v_now constant timestamptz := clock_timestamp();
+  v_commit constant text := current_setting('synchronous_commit');
   v_token bigint;
   v_answers jsonb;
 begin
@@ -54,10 +55,13 @@ begin
   v_answers := holdfast.apply_batch_v1(jsonb_build_array(jsonb_build_object(
     'verb', 'withdraw', 'lock', a_lock, 'id', a_released_id, 'ttlMs', a_released_ttl_ms
   )));
-  return v_answers || holdfast.apply_batch_v1(jsonb_build_array(jsonb_build_object(
+  v_answers := v_answers || holdfast.apply_batch_v1(jsonb_build_array(jsonb_build_object(
     'verb', 'attempt', 'lock', a_lock, 'id', a_id, 'owner', a_owner, 'kind', a_kind,
     'capacity', a_capacity, 'weight', a_weight, 'tokens', a_tokens, 'ttlMs', a_ttl_ms,
     'enqueue', a_enqueue, 'heartbeatMs', a_heartbeat_ms, 'channel', a_channel
   )));
+  -- The attempt alone might not need the disk before its answer. The release does.
+  perform set_config('synchronous_commit', v_commit, true);
+  return v_answers;
 end
 $apply_retake$;
