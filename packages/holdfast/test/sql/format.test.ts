@@ -42,6 +42,7 @@ const KITS = [
       create function holdfast.apply_batch_v1(newer jsonb) returns text ${raise};
       drop function holdfast.apply_one_v1(${ONE});
       create function holdfast.apply_one_v1(${ONE}) returns jsonb ${raise};
+      drop function holdfast.apply_retake_v1;
       drop function holdfast.list_locks_v1(text, text, integer);
       create function holdfast.list_locks_v1(text, text, integer) returns table (name text, more text) ${raise};`,
     routines: `select md5(string_agg(p.prosrc, '' order by p.oid)) from pg_proc p

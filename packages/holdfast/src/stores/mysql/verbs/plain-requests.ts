@@ -1,8 +1,8 @@
 /**
- * Requests as plain statements. These are an attempt on a lock that was free the last time, the
- * release of such a claim, and a release with the next attempt. For them MariaDB needs half the time
- * of a procedure. What they leave undone, a procedure does. MySQL does not show a statement
- * whether a transaction is open, so there all requests go to procedures.
+ * Requests as plain statements: an attempt on a lock that was free the last time, its release, and
+ * both in one. MariaDB needs half the time of a procedure for them. What they leave undone, a
+ * procedure does. MySQL does not show a statement whether a transaction is open, so there all
+ * requests go to procedures.
  */
 import type { Clock } from '../../../clock/clock.js'
 import type { ClaimRef } from '../../../store/contract.js'
