@@ -55,6 +55,22 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, connect }) => 
     expect(await attempt(locks, 'd')).toEqual(locks.map(() => 'granted'))
   })
 
+  test('asked for together with the release', async () => {
+    const lock = 'retaken'
+    await setClock(NOW_MS)
+    await attempt([lock], 'a')
+    expect(await store.transactionGuard?.prepare({ lock, id: 'a' })).toBe(true)
+    const transaction = await connect()
+    await transaction.run('begin')
+    await transaction.run(`select name from ${prefix}guards where name = '${lock}' ${sharing}`)
+    const released = Promise.resolve(store.withdraw(claim(lock, 'a')))
+    expect([await attempt([lock], 'b'), await released]).toEqual([['waiting'], 'released'])
+    await transaction.run('commit')
+    transaction.end()
+    expect(await attempt([lock], 'b')).toEqual(['granted'])
+    expect(await store.withdraw(claim(lock, 'b'))).toBe('released')
+  })
+
   test('adopter passes the guard, unless the transaction of the exporter has it', async () => {
     const lock = 'passed on'
     await setClock(NOW_MS)
