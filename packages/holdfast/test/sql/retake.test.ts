@@ -243,3 +243,13 @@ test('a schema of PostgreSQL without the function for both is used without it', 
   // The first attempt, and one that the database refused.
   expect(statements).toBe(11)
 })
+
+test('on PostgreSQL a release is on the disk before its answer, also when the attempt is refused', async () => {
+  const { store } = openPostgres()
+  await take(store, makeClaim('disk'))
+  const terms = "'next', '{}', 'mutex', 1, 1, 1, 30000, false, 1000, 'none'"
+  const text = `begin; select holdfast.apply_retake_v1('disk', 'ended', 30000, ${terms}); show synchronous_commit; commit`
+  const [, answers, setting] = postgres.psql(text).split('\n')
+  expect(answers).toMatch(/"absent".*"mismatch"/)
+  expect(setting).toBe('on')
+})
