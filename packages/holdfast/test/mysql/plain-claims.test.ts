@@ -98,6 +98,17 @@ test('a released claim is known for its TTL, on its own lock', async () => {
   expect(claims.isReleased(CLAIM)).toBe(false)
 })
 
+test('an attempt after a release that has left is refused, also before the answer', () => {
+  const claims = granted()
+  expect(claims.isReleasing(CLAIM)).toBe(false)
+  claims.takeGrant(CLAIM)
+  expect(claims.isReleasing(CLAIM)).toBe(true)
+  expect(claims.isReleasing({ ...CLAIM, lock: 'other' })).toBe(false)
+  expect(claims.isReleased(CLAIM)).toBe(false)
+  claims.noteTombstone(CLAIM)
+  expect(claims.isReleasing(CLAIM)).toBe(false)
+})
+
 function many(count: number): readonly (typeof CLAIM)[] {
   return Array.from({ length: count }, (_, index) => ({ ...CLAIM, id: String(index) }))
 }

@@ -105,6 +105,19 @@ test('a lock that was free is taken and released without a procedure and without
   expect([calls(), tombstones('pair')]).toEqual(before)
 })
 
+test('an attempt of a claim that leaves after its release is not granted', async () => {
+  const store = storeOf(poolOf())
+  await warmUp(store, 'both')
+  const claim = makeClaim('both')
+  await take(store, claim)
+  const released = Promise.resolve(store.withdraw(claim))
+  // The release has left, and the attempt would take another connection.
+  await nextTurn()
+  expect(await store.attempt(claim, TRY)).toEqual({ outcome: 'withdrawn' })
+  expect(await released).toBe('released')
+  expect(await holder('both')).toBeUndefined()
+})
+
 test('what a plain statement leaves undone, the procedure does', async () => {
   const [one, two] = [storeOf(poolOf()), storeOf(poolOf())]
   await warmUp(one, 'busy')

@@ -59,6 +59,9 @@ class Lender {
 }
 
 const outcomeOf = (answer: Answer): unknown => answer['outcome']
+/** When the requests of this tick have asked for a connection. */
+const nextTick = (): Promise<void> =>
+  new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)))
 /** After all that this turn of the event loop does. */
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
@@ -114,16 +117,35 @@ test('none joins a batch that has waited for long, whose time limit ends earlier
   expect(lender.left).toEqual([['withdraw a']])
 })
 
-test('a release that is not awaited has a connection when its run ends, and waits for no other turn', async () => {
+test('a run ends when its release has a connection, and that leaves in the same turn', async () => {
   const lender = new Lender()
   let hasEnded = false
   void openRelease(lender, 'a')?.then(() => (hasEnded = true))
-  await turn()
+  await nextTick()
   expect(hasEnded).toBe(false)
   lender.lend()
-  await turn()
+  await nextTick()
   expect(hasEnded).toBe(true)
   expect(lender.left).toEqual([['withdraw a']])
+})
+
+test('a run ends with the turn, also when no connection has come', async () => {
+  const lender = new Lender()
+  await openRelease(lender, 'a')
+  expect(lender.left).toEqual([])
+  lender.lend()
+  expect(lender.left).toEqual([['withdraw a']])
+})
+
+test('each run has a release of its own, and one without a release waits for none', async () => {
+  const lender = new Lender()
+  const one = openRelease(lender, 'a')
+  expect(lender.batches.noteOpenRelease('a')).toBeUndefined()
+  const other = openRelease(lender, 'a')
+  await nextTick()
+  lender.lend()
+  await one
+  await other
 })
 
 test('the next attempt for its lock travels with it, and no other request', async () => {
@@ -132,7 +154,7 @@ test('the next attempt for its lock travels with it, and no other request', asyn
     void attempt(lender, 'a')
     void attempt(lender, 'b')
   })
-  await turn()
+  await nextTick()
   lender.lend()
   await next
   await turn()
@@ -144,7 +166,7 @@ test('the next attempt for its lock travels with it, and no other request', asyn
 test('the next attempt for another lock travels with it too', async () => {
   const lender = new Lender()
   const next = openRelease(lender, 'a')?.then(() => void attempt(lender, 'b'))
-  await turn()
+  await nextTick()
   lender.lend()
   await next
   await turn()
@@ -172,7 +194,7 @@ test('an attempt waits for all open releases of its lock, and for those beside o
   const lender = new Lender()
   const ends: (Promise<void> | undefined)[] = []
   for (const lock of ['a', 'a', 'b']) ends.push(openRelease(lender, lock))
-  await turn()
+  await nextTick()
   lender.lend()
   for (const end of ends) await end
   for (const lock of ['a', 'b']) void attempt(lender, lock)
@@ -194,43 +216,20 @@ test('an attempt does not wait for a release that its caller awaits', async () =
   expect(lender.waiting).toBe(1)
 })
 
-test('at the exit of the process what has a connection leaves at once, and nothing joins it', async () => {
+test('at the exit of the process a release with a connection leaves at once, and no attempt does', async () => {
   const lender = new Lender()
   let isAtExit: boolean | undefined
+  void attempt(lender, 'b')
   const next = openRelease(lender, 'a')?.then(() => {
     void attempt(lender, 'a')
     lender.batches.flush()
     isAtExit = lender.left.length > 0
   })
-  await turn()
+  await nextTick()
   lender.lend()
   await next
   expect(isAtExit).toBe(true)
   expect(lender.left).toEqual([['withdraw a']])
-})
-
-test.each([
-  ['gets no connection', (lender: Lender) => lender.fail()],
-  ['is closed with the store', (lender: Lender) => lender.batches.close()],
-])('a run ends when its release %s', async (_, end) => {
-  const lender = new Lender()
-  // Two others have all statements that a client may have.
-  for (const lock of ['b', 'c']) {
-    void attempt(lender, lock).catch(() => undefined)
-    await turn()
-  }
-  const failed = expect(release(lender, 'a')).rejects.toThrow()
-  const ended = lender.batches.noteOpenRelease('a')
-  await turn()
-  if (_ === 'gets no connection') {
-    end(lender)
-    await turn()
-    end(lender)
-    await turn()
-    end(lender)
-  } else end(lender)
-  await ended
-  await failed
 })
 
 test('only the newest release of this lock, which has not left, is open', async () => {

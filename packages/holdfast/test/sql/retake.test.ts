@@ -223,6 +223,17 @@ describe.each(KITS)('on $name', ({ open, read, url, port }) => {
   }
 })
 
+test('a pool that is ended when a run has ended still carries its release', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    const pool = createPool({ uri: mysql.url, connectionLimit: 2 })
+    const locks = createLocks(mysqlStore({ pool }), { awaitRelease: false })
+    await loop(locks, 'ended pool', 1 + round)
+    await pool.promise().end()
+  }
+  const other = createLocks(openMysql().store)
+  expect((await other.mutex('ended pool').inspect()).holders).toEqual([])
+})
+
 test('a schema of PostgreSQL without the function for both is used without it', async () => {
   const text = postgresSchema('earlier')
   postgres.psql(text)

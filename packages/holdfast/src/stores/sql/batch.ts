@@ -27,6 +27,8 @@ export interface Batch {
    * more requests join, before any other turn of the event loop.
    */
   leave(send: () => void): void
+  /** Leaves before the end of the turn, if it waits for that. */
+  leaveNow(): void
   /** @param answers in the order of the requests, undefined for one that has none */
   answer(answers: Answers): void
   /** @param reason a `LockError` */
@@ -105,6 +107,7 @@ export class GatheringBatch implements Batch {
   readonly #sinceMs: number
   #mayGrow = false
   #hasLeft = false
+  #isOver = false
   #send: (() => void) | undefined
 
   constructor(owner: BatchOwner) {
@@ -127,7 +130,9 @@ export class GatheringBatch implements Batch {
     if (!send) return
     this.#send = undefined
     this.isAtExit = isAtExit
-    if (this.#mayGrow && !isAtExit) this.#owner.admit(this)
+    // An attempt would take a lock for a process that has gone.
+    if (isAtExit) this.items = this.items.filter(({ request }) => request.verb === 'withdraw')
+    else if (this.#mayGrow) this.#owner.admit(this)
     try {
       this.#go(send)
     } catch (error) {
@@ -136,12 +141,19 @@ export class GatheringBatch implements Batch {
   }
 
   answer(answers: Answers): void {
-    this.#owner.answered(this, answers)
+    if (this.#ends()) this.#owner.answered(this, answers)
   }
 
   fail(reason: unknown): void {
     this.#send = undefined
-    this.#owner.failed(this, reason)
+    if (this.#ends()) this.#owner.failed(this, reason)
+  }
+
+  /** What could not be sent times out too. */
+  #ends(): boolean {
+    const isFirst = !this.#isOver
+    this.#isOver = true
+    return isFirst
   }
 
   /** Returns whether there is a release whose `run` ends now. */

@@ -11,6 +11,7 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
+  PushedGrant,
   TransactionGuard,
   ListQuery,
   LockInfo,
@@ -56,6 +57,12 @@ interface Watcher {
   readonly wake: WakeListener
 }
 
+/** A claim whose grant may be announced before its place in the queue. */
+interface UnheardClaim {
+  readonly lock: string
+  isGranted: boolean
+}
+
 export class SqlStore implements Store {
   readonly name: string
   readonly traits = TRAITS
@@ -64,6 +71,8 @@ export class SqlStore implements Store {
   readonly #database: Database
   readonly #batches: Batches
   readonly #watchers = new Map<string, Watcher>()
+  /** Claims whose attempt may be answered with a place in the queue. They are not watched yet. */
+  readonly #unheard = new Map<string, UnheardClaim>()
   /** Whether a search for grants is on its way, and whether another one has to follow. */
   #grantsSearched = false
   #searchesAgain = false
@@ -91,9 +100,14 @@ export class SqlStore implements Store {
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
     const isHeartbeat = this.#watchers.has(claim.id)
+    if (this.#listens && options.enqueue && !isHeartbeat)
+      this.#unheard.set(claim.id, { lock: claim.lock, isGranted: false })
     return this.#batches.send(
       request,
-      (answer) => requests.attemptResult(answer, claim, this.name),
+      (answer) => {
+        if (answer['outcome'] !== 'waiting') this.#unheard.delete(claim.id)
+        return requests.attemptResult(answer, claim, this.name)
+      },
       isHeartbeat ? undefined : claim.lock,
     )
   }
@@ -105,6 +119,7 @@ export class SqlStore implements Store {
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
+    this.#unheard.delete(claim.id)
     return this.#batches.send(requests.withdrawRequest(claim), this.#withdrawn)
   }
 
@@ -136,6 +151,10 @@ export class SqlStore implements Store {
   watch(claim: Claim, wake: WakeListener): Watch {
     this.#watchers.set(claim.id, { lock: claim.lock, wake })
     this.#unlistenTimer?.cancel()
+    const isGranted = this.#unheard.get(claim.id)?.isGranted === true
+    this.#unheard.delete(claim.id)
+    // It asks again, since the message may be older than its time limits allow.
+    if (isGranted) queueMicrotask(() => this.#watchers.get(claim.id)?.wake())
     return {
       ready: this.#listens ? undefined : this.#listen(),
       close: () => {
@@ -162,6 +181,7 @@ export class SqlStore implements Store {
 
   async close(): Promise<void> {
     this.#watchers.clear()
+    this.#unheard.clear()
     this.#unlistenTimer?.cancel()
     this.#batches.close()
     await this.#database.close()
@@ -170,7 +190,7 @@ export class SqlStore implements Store {
   #listen(): Promise<void> {
     this.#listening ??= this.#database
       .listen({
-        onGrant: (claimId, grant) => this.#watchers.get(claimId)?.wake(grant),
+        onGrant: (claimId, grant) => this.#tell(claimId, grant),
         onSomeGrant: () => void this.#findGrants(),
         onHint: () => this.#wakeAll(),
       })
@@ -185,7 +205,16 @@ export class SqlStore implements Store {
     return this.#listening
   }
 
+  /** The message may arrive before the answer to the attempt, on another connection. */
+  #tell(claimId: string, grant: PushedGrant): void {
+    const watcher = this.#watchers.get(claimId)
+    if (watcher) return watcher.wake(grant)
+    const unheard = this.#unheard.get(claimId)
+    if (unheard) unheard.isGranted = true
+  }
+
   #wakeAll(): void {
+    for (const claim of this.#unheard.values()) claim.isGranted = true
     for (const { wake } of [...this.#watchers.values()]) wake()
   }
 
@@ -199,9 +228,9 @@ export class SqlStore implements Store {
     try {
       do {
         this.#searchesAgain = false
-        const claims = Array.from(this.#watchers, ([id, { lock }]) => ({ id, lock }))
+        const claims = [...this.#watchers, ...this.#unheard].map(([id, { lock }]) => ({ id, lock }))
         const found = (await this.#database.findGrants?.(claims)) ?? []
-        for (const { id, grant } of found) this.#watchers.get(id)?.wake(grant)
+        for (const { id, grant } of found) this.#tell(id, grant)
       } while (this.#searchesAgain)
     } catch {
       this.#wakeAll()

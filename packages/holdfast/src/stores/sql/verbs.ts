@@ -87,17 +87,26 @@ export class Batches implements BatchOwner {
 
   /**
    * Notes that no `run` waits for the newest release, if it is of this lock. Later claims for the
-   * lock reach the database behind it. The promise resolves when it has a connection; undefined if
-   * it has left, and for a pool that lends none.
+   * lock reach the database behind it. The promise resolves when it has a connection, or with the
+   * turn of the event loop. Undefined if it has left, and for a pool that lends none.
    */
   noteOpenRelease(lock: string): Promise<void> | undefined {
     const release = this.#newestRelease
     if (release?.request.lock !== lock || release.batch || this.#closed) return undefined
+    // The next caller has a release of its own, or none.
+    this.#newestRelease = undefined
     const open = this.#openReleases.get(lock)
     if (open) open.push(release)
     else this.#openReleases.set(lock, [release])
     if (!this.#database.lends) return undefined
-    return new Promise((resolve) => (release.onLent = resolve))
+    return new Promise((resolve) => {
+      // The program may return the connections that it has when the run has ended.
+      const turn = setImmediate(() => release.lent())
+      release.onLent = () => {
+        clearImmediate(turn)
+        resolve()
+      }
+    })
   }
 
   /** Sends what has a connection, as the process may exit before the tick ends. */
@@ -256,6 +265,7 @@ export class Batches implements BatchOwner {
         requests: [item.request],
         isAtExit: false,
         leave: (send) => send(),
+        leaveNow: () => undefined,
         answer: (answers) => {
           this.#answer([item], answers)
           resolve()

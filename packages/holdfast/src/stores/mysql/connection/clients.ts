@@ -21,6 +21,8 @@ export interface MysqlConnection {
   execute(statement: Statement): Promise<[unknown, unknown]>
   /** `execute` without a promise, where the library itself is at hand. */
   tell?(statement: Statement, ended: Done<unknown>): void
+  /** Calls `work` if the pool is ended before the returned function is called. */
+  beforeEnd?(work: () => void): () => void
   /** The same for a statement without rows, which needs no settings for them. */
   change?(sql: string, values: string[], ended: Done<unknown>): void
   release(): void
@@ -59,6 +61,8 @@ interface CoreConnection {
   release(): void
   destroy(): void
   readonly stream?: { destroy(): void }
+  /** What the end of the pool calls. */
+  _realEnd?(...args: unknown[]): unknown
   /** What waits behind the statement that runs. */
   readonly _commands?: { toArray(): CoreCommand[] }
 }
@@ -159,6 +163,22 @@ class ThinConnection implements MysqlConnection {
   /** For a function that may read columns the library wraps each one, which costs a good part. */
   #asRead(of: Statement): Statement {
     return this.#readsPlainly ? { ...of, typeCast: true } : of
+  }
+
+  /** The end of a pool waits for statements that were sent, and not for what has a connection. */
+  beforeEnd(work: () => void): () => void {
+    const { connection } = this
+    // oxlint-disable-next-line no-underscore-dangle -- the library tells it in no other way
+    const end = connection._realEnd?.bind(connection)
+    if (end === undefined) return () => undefined
+    const forget = (): void => void Reflect.deleteProperty(connection, '_realEnd')
+    // oxlint-disable-next-line no-underscore-dangle -- as above
+    connection._realEnd = (...args) => {
+      forget()
+      work()
+      return end(...args)
+    }
+    return forget
   }
 
   release(): void {

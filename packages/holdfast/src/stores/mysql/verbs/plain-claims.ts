@@ -23,13 +23,18 @@ const KEPT_TTLS = 3
 /** What has been sent of a claim. */
 interface Note {
   readonly lock: string
-  /** `attempting`: its only attempt has no answer yet. `other`: it needs a tombstone. */
-  state: 'attempting' | 'granted' | 'other'
+  /**
+   * `attempting`: its only attempt has no answer yet. `releasing`: a plain release has none.
+   * `other`: it needs a tombstone.
+   */
+  state: 'attempting' | 'granted' | 'releasing' | 'other'
   /** Until when something of it may arrive. Of a released claim: until when it is refused. */
   untilMs: number
 }
 
 export class PlainClaims {
+  /** Whether any claim was released plainly. */
+  knowsReleases = false
   readonly #clock: Clock
   /** By the ids of claims, here and below. */
   readonly #open = new RecentKeys<Note>(MOST_KEPT)
@@ -76,12 +81,13 @@ export class PlainClaims {
     return this.#noteOf(claim)?.state === 'granted' && this.#freeLocks.has(claim.lock)
   }
 
-  /** A release leaves. A second one may not be plain. */
+  /** A plain release leaves. A second one may not be plain. */
   takeGrant(claim: ClaimRef): void {
     const note = this.#noteOf(claim)
     if (!note) return
-    note.state = 'other'
+    note.state = 'releasing'
     note.untilMs = this.#clock.monotonicMs() + KEPT_TTLS * claim.ttlMs
+    this.knowsReleases = true
   }
 
   /** A plain statement has released the claim. */
@@ -91,11 +97,15 @@ export class PlainClaims {
     this.noteTombstone(claim)
     note.untilMs = this.#clock.monotonicMs() + ttlMs
     this.#released.add(id, note)
+    this.knowsReleases = true
   }
 
-  /** Whether any claim may be released. */
-  get knowsReleases(): boolean {
-    return this.#released.size > 0
+  /**
+   * Whether a plain release of the claim has left. An attempt that arrived after it would be granted,
+   * for want of a tombstone.
+   */
+  isReleasing(claim: ClaimRef): boolean {
+    return this.#noteOf(claim)?.state === 'releasing' || this.isReleased(claim)
   }
 
   /** Whether the claim is refused, since a plain statement has released it within its TTL. */

@@ -60,8 +60,9 @@ export class PlainRequests {
     const { verb } = request
     if (verb !== 'attempt' && verb !== 'withdraw') return undefined
     const claim = claimOf(request)
+    if (verb === 'attempt')
+      return this.#claims.isReleasing(claim) ? { outcome: 'withdrawn' } : undefined
     if (!this.#claims.isReleased(claim)) return undefined
-    if (verb === 'attempt') return { outcome: 'withdrawn' }
     // A repeated withdrawal keeps the claim out for longer.
     this.#claims.noteRelease(claim)
     return { outcome: 'released' }

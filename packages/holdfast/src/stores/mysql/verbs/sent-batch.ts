@@ -39,6 +39,8 @@ export class SentBatch implements Task<unknown> {
   #statements: PlainStatement[] = []
   /** The plain statement that did nothing. */
   #tried: PlainStatement | undefined
+  /** How often a procedure was called with an attempt. */
+  #attemptCalls = 0
   /** The plain statement that may have done its work unheard. */
   #inDoubt: PlainStatement | undefined
 
@@ -70,13 +72,18 @@ export class SentBatch implements Task<unknown> {
   }
 
   readonly #use = (connection: MysqlConnection, ended: Done<unknown>): void => {
+    let forgetEnd: (() => void) | undefined
+    let hasLeft = false
     this.#batch.leave(() => {
+      hasLeft = true
+      forgetEnd?.()
       try {
         this.#sendThrough(connection, ended)
       } catch (error) {
         ended(error)
       }
     })
+    if (!hasLeft) forgetEnd = connection.beforeEnd?.(() => this.#batch.leaveNow())
   }
 
   #sendThrough(connection: MysqlConnection, ended: Done<unknown>): void {
@@ -143,6 +150,7 @@ export class SentBatch implements Task<unknown> {
     const { prefix, plain } = this.#sender
     const call = callOf(prefix, requests)
     plain.noteOthers(requests)
+    if (requests.some(({ verb }) => verb === 'attempt')) this.#attemptCalls += 1
     tell(connection, statement(call.sql, call.values), (error, rows) => {
       if (error !== undefined) return ended(error)
       try {
@@ -180,7 +188,9 @@ export class SentBatch implements Task<unknown> {
     if (!this.#inDoubt) return
     const [release, attempt] = this.#inDoubt.requests
     if (!release || this.#answers.get(release)?.['outcome'] !== 'absent') return
-    const isDone = attempt && isTrue(this.#answers.get(attempt)?.['existing'])
+    // A second call may find what the first one granted.
+    const isDone =
+      attempt && this.#attemptCalls === 1 && isTrue(this.#answers.get(attempt)?.['existing'])
     this.#answers.set(release, { outcome: isDone ? 'released' : 'unknown' })
   }
 }

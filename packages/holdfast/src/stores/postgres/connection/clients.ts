@@ -33,7 +33,6 @@ interface PgPoolClient extends WithTransactionStatus {
     ended: (error: Error | null, answer: { rows: unknown[] }) => void,
   ): void
   release(error?: Error): void
-  once(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
@@ -125,9 +124,10 @@ class PgClient implements Client {
       }
       const status = transactionStatusOf(client)
       if (status === 'T' || status === 'E') return this.#sendPast(client, departure, limit, onRows)
+      const send = sender(client, limit, onRows)
       departure.leave((statement) => {
         const safe = status === 'I' ? statement : (statement.checked?.() ?? statement)
-        sendThrough(client, this.#asSent(safe), limit, onRows)
+        send(this.#asSent(safe))
       })
     })
   }
@@ -206,13 +206,17 @@ class PgClient implements Client {
 /** For a borrowed connection: the pool removes one that has ended. */
 function ignored(): void {}
 
-/** Sends a statement as the pool does, with a limit: a connection that is too late is ended. */
-function sendThrough(
+/**
+ * Returns what sends a statement as the pool does, with a limit: a connection that is too late is
+ * ended. The pool has ceased to hear of its loss, which may come before the statement is sent.
+ */
+function sender(
   client: PgPoolClient,
-  statement: LibraryStatement,
   limit: TimeLimit,
   onRows: OnRows,
-): void {
+): (statement: LibraryStatement) => void {
+  let isSent = false
+  let lost: Error | undefined
   let released = false
   const end = (error?: Error): boolean => {
     if (released) return false
@@ -222,15 +226,20 @@ function sendThrough(
     return true
   }
   const onLost = (error: Error): void => {
-    if (end(error)) onRows(error)
+    if (!isSent) lost = error
+    else if (end(error)) onRows(error)
   }
   // The loss of a connection without an error listener would end the process.
-  client.once('error', onLost)
-  limit.giveUp = () => onLost(new Error('the connection did not answer in time'))
-  client.query(statement, (error, answer) => {
-    if (error) onLost(error)
-    else if (end()) onRows(undefined, answer.rows as Row[])
-  })
+  client.on('error', onLost)
+  return (statement) => {
+    isSent = true
+    limit.giveUp = () => onLost(new Error('the connection did not answer in time'))
+    if (lost) return onLost(lost)
+    client.query(statement, (error, answer) => {
+      if (error) onLost(error)
+      else if (end()) onRows(undefined, answer.rows as Row[])
+    })
+  }
 }
 
 function isExhausted({ options, totalCount, idleCount }: PgPool): boolean {
