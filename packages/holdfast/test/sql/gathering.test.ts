@@ -65,8 +65,8 @@ const nextTick = (): Promise<void> =>
 /** After all that this turn of the event loop does. */
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
-function attempt({ batches }: Lender, lock: string): Promise<unknown> {
-  const request: Request = { verb: 'attempt', lock, id: `claim of ${lock}` }
+function attempt({ batches }: Lender, lock: string, weight = 3): Promise<unknown> {
+  const request: Request = { verb: 'attempt', lock, id: `claim of ${lock}`, weight, capacity: 3 }
   return batches.send(request, outcomeOf, lock)
 }
 
@@ -161,6 +161,20 @@ test('the next attempt for its lock travels with it, and no other request', asyn
   expect(lender.left).toEqual([['withdraw a', 'attempt a']])
   lender.lend()
   expect(lender.left[1]).toEqual(['attempt b'])
+})
+
+test('the next attempt for a part of its lock waits for the answer', async () => {
+  const lender = new Lender()
+  const next = openRelease(lender, 'a')?.then(() => void attempt(lender, 'a', 1))
+  await nextTick()
+  lender.lend()
+  await next
+  await turn()
+  expect([lender.left, lender.waiting]).toEqual([[['withdraw a']], 0])
+  lender.answer()
+  await turn()
+  lender.lend()
+  expect(lender.left[1]).toEqual(['attempt a'])
 })
 
 test('the next attempt for another lock travels with it too', async () => {

@@ -41,14 +41,22 @@ export class AskedRequest<T> extends PendingAnswer<T> {
   declare readonly request: Request
   /** New claims for one lock reach the database in the order in which they were made. */
   declare readonly newClaimFor: string | undefined
+  /** Requests count up in the order in which they were made. */
+  declare readonly number: number
   /** What it travels in. */
   declare batch: GatheringBatch | undefined
   /** Called when it has a connection, or its answer. */
   declare onLent: (() => void) | undefined
   declare private readonly read: (answer: Answer) => T
 
-  constructor(request: Request, read: (answer: Answer) => T, newClaimFor: string | undefined) {
+  constructor(
+    request: Request,
+    read: (answer: Answer) => T,
+    newClaimFor: string | undefined,
+    number: number,
+  ) {
     super()
+    this.number = number
     this.request = request
     this.newClaimFor = newClaimFor
     this.batch = this.onLent = undefined
@@ -83,7 +91,7 @@ export class AskedRequest<T> extends PendingAnswer<T> {
 /** A request with an answer of any type. */
 export type QueuedRequest = Pick<
   AskedRequest<unknown>,
-  'request' | 'newClaimFor' | 'batch' | 'onLent' | 'lent' | 'resolve' | 'reject'
+  'request' | 'newClaimFor' | 'number' | 'batch' | 'onLent' | 'lent' | 'resolve' | 'reject'
 >
 
 /** What a batch needs of the queue that it came from. */

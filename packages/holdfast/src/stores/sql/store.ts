@@ -100,7 +100,7 @@ export class SqlStore implements Store {
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
     const isHeartbeat = this.#watchers.has(claim.id)
-    if (this.#listens && options.enqueue && !isHeartbeat)
+    if (options.enqueue && !isHeartbeat)
       this.#unheard.set(claim.id, { lock: claim.lock, isGranted: false })
     return this.#batches.send(
       request,

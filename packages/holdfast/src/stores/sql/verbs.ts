@@ -24,20 +24,12 @@ import {
   type QueuedRequest,
 } from './batch.js'
 import type { Database } from './connection/database.js'
-import type { Answer, Answers, Request } from './wire.js'
+import { isRetake, type Answer, type Answers, type Request } from './wire.js'
 
 /** Withdrawals, then renewals, then the others. */
 function byUrgency(queue: readonly QueuedRequest[]): readonly QueuedRequest[] {
   const renewalsFirst = withdrawalsFirst(queue, ({ request }) => request.verb === 'renew')
   return withdrawalsFirst(renewalsFirst, ({ request }) => request.verb === 'withdraw')
-}
-
-function isRetake([first, second]: readonly QueuedRequest[]): boolean {
-  return (
-    first?.request.verb === 'withdraw' &&
-    second?.newClaimFor !== undefined &&
-    first.request.lock === second.newClaimFor
-  )
 }
 
 export class Batches implements BatchOwner {
@@ -51,6 +43,7 @@ export class Batches implements BatchOwner {
   /** Those of earlier ticks that were not sent. */
   #queue: QueuedRequest[] = []
   #inFlight = 0
+  #made = 0
   /** What carries the new claims without an answer yet, by lock. */
   readonly #newClaims = new Map<string, GatheringBatch>()
   /** The releases for which no `run` waits, without an answer yet, by lock. */
@@ -76,7 +69,7 @@ export class Batches implements BatchOwner {
    * were answered, or together with them
    */
   send<T>(request: Request, read: (answer: Answer) => T, newClaimFor?: string): PendingAnswer<T> {
-    const asked = new AskedRequest(request, read, newClaimFor)
+    const asked = new AskedRequest(request, read, newClaimFor, (this.#made += 1))
     if (this.#closed) asked.reject(this.#closedError())
     else {
       if (request.verb === 'withdraw') this.#newestRelease = asked
@@ -168,21 +161,22 @@ export class Batches implements BatchOwner {
 
   /** A release and the next claim for its lock travel alone: there is a short way for them. */
   #isFull(joining: readonly QueuedRequest[]): boolean {
-    return joining.length === this.#database.largestBatch || isRetake(joining)
+    return joining.length === this.#database.largestBatch || isRetake(requestsOf(joining))
   }
 
   #isHeldBack(
-    { newClaimFor: lock }: QueuedRequest,
+    { newClaimFor: lock, request, number }: QueuedRequest,
     joining: readonly QueuedRequest[],
     batch: GatheringBatch,
   ): boolean {
     if (lock === undefined) return false
     const earlier = this.#newClaims.get(lock)
     if (earlier && earlier !== batch) return true
-    const releases = this.#openReleases.get(lock)
-    return (
-      releases !== undefined && !(joining.length === 1 && releases.every((of) => of === joining[0]))
-    )
+    const releases = this.#openReleases.get(lock)?.filter((release) => release.number < number)
+    if (releases === undefined || releases.length === 0) return false
+    const [release] = joining
+    const isAlone = releases.length === 1 && releases[0] === release
+    return !isAlone || !isRetake([...requestsOf(joining), request])
   }
 
   /** The next attempts come in the microtasks that follow. */
@@ -209,7 +203,7 @@ export class Batches implements BatchOwner {
     outsideContext(() => void this.#fail(batch.items, reason).then(() => this.#ended(batch)))
   }
 
-  /** Callers that were answered may make further requests in this tick. */
+  /** The next statement carries what the callers ask for that were answered. */
   #ended(batch: GatheringBatch): void {
     this.#leaving.delete(batch)
     for (const { newClaimFor, request } of batch.items) {
@@ -218,7 +212,7 @@ export class Batches implements BatchOwner {
       if (this.#openReleases.size > 0) this.#forgetReleases(request.lock, batch)
     }
     this.#inFlight -= 1
-    this.#atTickEnd(this.#sendNext)
+    queueMicrotask(this.#sendAfterCallers)
   }
 
   #forgetReleases(lock: string, batch: GatheringBatch): void {
@@ -226,6 +220,9 @@ export class Batches implements BatchOwner {
     if (releases?.length === 0) this.#openReleases.delete(lock)
     else if (releases) this.#openReleases.set(lock, releases)
   }
+
+  /** The answers may have come in a callback of the library, before the promises of callers. */
+  readonly #sendAfterCallers = (): void => this.#atTickEnd(this.#sendNext)
 
   /** One function for all batches, and none for each. */
   readonly #sendNext = (): void => {
@@ -288,4 +285,8 @@ export class Batches implements BatchOwner {
   #closedError(): LockError {
     return storeClosed(this.#database.name)
   }
+}
+
+function requestsOf(items: readonly QueuedRequest[]): Request[] {
+  return items.map(({ request }) => request)
 }

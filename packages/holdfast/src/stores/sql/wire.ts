@@ -66,14 +66,18 @@ export function areWrites(requests: readonly Request[]): boolean {
   return requests.some(({ verb }) => verb !== 'inspect')
 }
 
-/** Whether these are a release, and the next attempt for its lock. */
+/**
+ * Whether these are a release, and the next attempt for its lock, which wants the whole of it. One
+ * for a part would seldom find a short way: there are other holders.
+ */
 export function isRetake(requests: readonly Request[]): boolean {
   const [first, second] = requests
   return (
     requests.length === 2 &&
     first?.verb === 'withdraw' &&
     second?.verb === 'attempt' &&
-    first.lock === second.lock
+    first.lock === second.lock &&
+    second['weight'] === second['capacity']
   )
 }
 

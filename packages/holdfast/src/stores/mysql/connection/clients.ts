@@ -168,7 +168,7 @@ class ThinConnection implements MysqlConnection {
   /** The end of a pool waits for statements that were sent, and not for what has a connection. */
   beforeEnd(work: () => void): () => void {
     const { connection } = this
-    // oxlint-disable-next-line no-underscore-dangle -- the library tells it in no other way
+    // oxlint-disable-next-line no-underscore-dangle -- nothing else shows it
     const end = connection._realEnd?.bind(connection)
     if (end === undefined) return () => undefined
     const forget = (): void => void Reflect.deleteProperty(connection, '_realEnd')

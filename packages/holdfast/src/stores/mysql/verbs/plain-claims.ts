@@ -101,8 +101,8 @@ export class PlainClaims {
   }
 
   /**
-   * Whether a plain release of the claim has left. An attempt that arrived after it would be granted,
-   * for want of a tombstone.
+   * Whether a plain release of the claim has left. An attempt that arrived after it would be
+   * granted, for want of a tombstone.
    */
   isReleasing(claim: ClaimRef): boolean {
     return this.#noteOf(claim)?.state === 'releasing' || this.isReleased(claim)

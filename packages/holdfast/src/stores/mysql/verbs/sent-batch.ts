@@ -83,7 +83,13 @@ export class SentBatch implements Task<unknown> {
         ended(error)
       }
     })
-    if (!hasLeft) forgetEnd = connection.beforeEnd?.(() => this.#batch.leaveNow())
+    if (!hasLeft) forgetEnd = connection.beforeEnd?.(() => this.#leaveBeforeEnd())
+  }
+
+  /** After this the connection takes no second statement. */
+  #leaveBeforeEnd(): void {
+    this.#begun = true
+    this.#batch.leaveNow()
   }
 
   #sendThrough(connection: MysqlConnection, ended: Done<unknown>): void {
