@@ -1,9 +1,9 @@
 /**
  * Requests that travel in one statement. They gather until the pool has lent a connection for it.
  *
- * A `run` that does not await its release resolves when the release has a connection. From then on
- * a process that exits can still send it. The statement leaves later in the same turn of the event
- * loop, so that the next attempt travels with the release.
+ * A `run` that does not await its release resolves when the release has a connection, or with the
+ * turn of the event loop. A process that exits can still send what has a connection. The statement
+ * leaves later in the same turn, so that the next attempt travels with the release.
  */
 import type { Clock } from '../../clock/clock.js'
 import { PendingAnswer } from '../../store/pending-answer.js'

@@ -161,7 +161,8 @@ export class Batches implements BatchOwner {
 
   /** A release and the next claim for its lock travel alone: there is a short way for them. */
   #isFull(joining: readonly QueuedRequest[]): boolean {
-    return joining.length === this.#database.largestBatch || isRetake(requestsOf(joining))
+    if (joining.length === 2 && isRetake(requestsOf(joining))) return true
+    return joining.length === this.#database.largestBatch
   }
 
   #isHeldBack(
@@ -175,7 +176,7 @@ export class Batches implements BatchOwner {
     const releases = this.#openReleases.get(lock)?.filter((release) => release.number < number)
     if (releases === undefined || releases.length === 0) return false
     const [release] = joining
-    const isAlone = releases.length === 1 && releases[0] === release
+    const isAlone = joining.length === 1 && releases.length === 1 && releases[0] === release
     return !isAlone || !isRetake([...requestsOf(joining), request])
   }
 
