@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { LockUsageError } from '../../dist/errors.js'
 import { systemClock } from '../../dist/clock/clock.js'
 import type { Database } from '../../dist/stores/sql/connection/database.js'
-import { Batches } from '../../dist/stores/sql/verbs.js'
+import { Batches } from '../../dist/stores/sql/verbs/batches.js'
 import type { Answer, Request } from '../../dist/stores/sql/wire.js'
 
 /** As much of a database as a batch uses. */

@@ -1,8 +1,8 @@
 /** A message of a grant that arrives before the answer to the attempt, on another connection. */
 import { expect, test } from 'vitest'
 import { systemClock } from '../../dist/clock/clock.js'
-import type { Batch } from '../../dist/stores/sql/batch.js'
 import type {
+  Batch,
   Database,
   FoundGrant,
   WaitingClaim,

@@ -5,9 +5,8 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from 'holdfast/testing'
 import { systemClock, type Clock } from '../../dist/clock/clock.js'
-import type { Batch } from '../../dist/stores/sql/batch.js'
-import type { Database } from '../../dist/stores/sql/connection/database.js'
-import { Batches } from '../../dist/stores/sql/verbs.js'
+import type { Batch, Database } from '../../dist/stores/sql/connection/database.js'
+import { Batches } from '../../dist/stores/sql/verbs/batches.js'
 import type { Answer, Request } from '../../dist/stores/sql/wire.js'
 
 type Runs = Pick<Database, 'clock' | 'name' | 'maxStatements' | 'largestBatch' | 'lends' | 'run'>

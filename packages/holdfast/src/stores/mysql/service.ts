@@ -1,13 +1,13 @@
 /** The database of the MySQL store: one call of a procedure for all requests, and wake-ups. */
 import { systemRandom, type Clock } from '../../clock/clock.js'
 import type {
+  Batch,
   Database,
   FoundGrant,
   NameQuery,
   WaitingClaim,
   WakeUpEvents,
 } from '../sql/connection/database.js'
-import type { Batch } from '../sql/batch.js'
 import { Statements, type SendOptions } from '../sql/connection/statements.js'
 import { WakeUpListener } from './wake-ups.js'
 import { statement, type Connections } from './connection/clients.js'

@@ -1,14 +1,13 @@
 /** The database of the PostgreSQL store: one statement for requests, and wake-ups. */
 import { systemRandom, type Clock } from '../../clock/clock.js'
-import type { Database, NameQuery, WakeUpEvents } from '../sql/connection/database.js'
-import type { Batch } from '../sql/batch.js'
+import type { Batch, Database, NameQuery, WakeUpEvents } from '../sql/connection/database.js'
 import type { Client } from './connection/port.js'
 import { transactionGuardOf } from './rule/transaction-guard.js'
 import { Statements } from '../sql/connection/statements.js'
 import { explain, isCutOff, isReadOnly, isRetriable, isUnmigrated } from './errors.js'
 import { migrate } from './connection/migrate.js'
 import { quoteSchema } from './rule/schema.js'
-import { SentBatch, textsOf, type BatchSender } from './verbs/sent-batch.js'
+import { SentBatch, textsOf, type BatchSender } from './verbs.js'
 import { WakeUpListener } from './wake-ups.js'
 
 export interface PostgresDatabaseOptions {

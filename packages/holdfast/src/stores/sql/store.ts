@@ -28,7 +28,7 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { renewEach } from '../../store/renew-each.js'
-import { Batches } from './verbs.js'
+import { Batches } from './verbs/batches.js'
 import type { Database } from './connection/database.js'
 import * as requests from './wire.js'
 import type { Answer } from './wire.js'

@@ -3,7 +3,7 @@
  * does what plain statements leave undone.
  */
 import type { Done, Task, TimeLimit } from '../../sql/connection/statements.js'
-import type { Batch } from '../../sql/batch.js'
+import type { Batch } from '../../sql/connection/database.js'
 import {
   areRepeatable,
   areWrites,
@@ -124,7 +124,7 @@ export class SentBatch implements Task<unknown> {
   #sendPlainly(connection: MysqlConnection, next: PlainStatement, ended: Done<unknown>): void {
     const { plain } = this.#sender
     const rest = this.#statements.slice(1)
-    // Unless it is ended, a procedure serves all of the others.
+    // Unless it does its work, a procedure serves all of the others.
     this.#statements = []
     this.#inDoubt = next
     change(connection, next.sql, next.values, (error, changes) => {

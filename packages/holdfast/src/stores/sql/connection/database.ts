@@ -1,7 +1,7 @@
 /** The port through which the SQL store uses a database. */
 import type { Clock } from '../../../clock/clock.js'
 import type { TransactionGuard, PushedGrant } from '../../../store/contract.js'
-import type { Batch } from '../batch.js'
+import type { Answers, Request } from '../wire.js'
 
 /** The wake-ups that a database sends. */
 export interface WakeUpEvents {
@@ -30,6 +30,25 @@ export interface NameQuery {
   readonly prefix: string
   readonly after: string
   readonly limit: number
+}
+
+/** What a database applies in one statement. Either `answer` or `fail` is called, once. */
+export interface Batch {
+  /** Final from `leave` on. */
+  readonly requests: readonly Request[]
+  /** Whether the process exits: only what is written at once still arrives. */
+  readonly isAtExit: boolean
+  /**
+   * Called when there is a connection, and again before each further try. Calls `send` when no
+   * more requests join, before any other turn of the event loop.
+   */
+  leave(send: () => void): void
+  /** Leaves before the end of the turn, if it waits for that. */
+  leaveNow(): void
+  /** @param answers in the order of the requests, undefined for one that has none */
+  answer(answers: Answers): void
+  /** @param reason a `LockError` */
+  fail(reason: unknown): void
 }
 
 /** Rejections are `LockError`s. */

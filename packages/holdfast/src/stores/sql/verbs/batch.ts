@@ -5,35 +5,17 @@
  * turn of the event loop. A process that exits can still send what has a connection. The statement
  * leaves later in the same turn, so that the next attempt travels with the release.
  */
-import type { Clock } from '../../clock/clock.js'
-import { PendingAnswer } from '../../store/pending-answer.js'
-import { areRequestsTraced, traceRequest } from '../../store/request-channel.js'
-import type { Answer, Answers, Request } from './wire.js'
+import type { Clock } from '../../../clock/clock.js'
+import { PendingAnswer } from '../../../store/pending-answer.js'
+import { areRequestsTraced, traceRequest } from '../../../store/request-channel.js'
+import type { Batch } from '../connection/database.js'
+import type { Answer, Answers, Request } from '../wire.js'
 
 /**
  * Requests join for this long, in milliseconds. The time limit of the statement counts from the
  * first of them.
  */
 const JOINS_WITHIN_MS = 20
-
-/** What a database applies in one statement. Either `answer` or `fail` is called, once. */
-export interface Batch {
-  /** Final from `leave` on. */
-  readonly requests: readonly Request[]
-  /** Whether the process exits: only what is written at once still arrives. */
-  readonly isAtExit: boolean
-  /**
-   * Called when there is a connection, and again before each further try. Calls `send` when no
-   * more requests join, before any other turn of the event loop.
-   */
-  leave(send: () => void): void
-  /** Leaves before the end of the turn, if it waits for that. */
-  leaveNow(): void
-  /** @param answers in the order of the requests, undefined for one that has none */
-  answer(answers: Answers): void
-  /** @param reason a `LockError` */
-  fail(reason: unknown): void
-}
 
 /** A request on its way. Its answer is what `read` returns of the answer of the database. */
 export class AskedRequest<T> extends PendingAnswer<T> {

@@ -1,11 +1,11 @@
 /** A batch on its way to the database. */
 import { createHash } from 'node:crypto'
-import type { Batch } from '../../sql/batch.js'
-import type { Done, Task, TimeLimit } from '../../sql/connection/statements.js'
-import { areRepeatable, areWrites, isRetake, type Answer, type Request } from '../../sql/wire.js'
-import type { Client, Departure } from '../connection/port.js'
-import type { CheckedStatement, PgStatement, Row } from '../connection/pools.js'
-import { isUnmigrated } from '../errors.js'
+import type { Batch } from '../sql/connection/database.js'
+import type { Done, Task, TimeLimit } from '../sql/connection/statements.js'
+import { areRepeatable, areWrites, isRetake, type Answer, type Request } from '../sql/wire.js'
+import type { Client, Departure } from './connection/port.js'
+import type { CheckedStatement, PgStatement, Row } from './connection/pools.js'
+import { isUnmigrated } from './errors.js'
 
 /** What a batch is sent through. */
 export interface BatchSender {

@@ -9,22 +9,16 @@
  * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
  * were answered, and after a release for which no `run` waits. Heartbeats of waiters never wait.
  */
-import { outsideContext } from '../../async/async-context.js'
-import { atTickEndOf, type Clock } from '../../clock/clock.js'
-import { TickQueue } from '../../collections/tick-queue.js'
-import { withdrawalsFirst } from '../../collections/withdrawals-first.js'
-import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
-import type { PendingAnswer } from '../../store/pending-answer.js'
-import { storeClosed } from '../../store/errors.js'
-import {
-  AskedRequest,
-  GatheringBatch,
-  type Batch,
-  type BatchOwner,
-  type QueuedRequest,
-} from './batch.js'
-import type { Database } from './connection/database.js'
-import { isRetake, type Answer, type Answers, type Request } from './wire.js'
+import { outsideContext } from '../../../async/async-context.js'
+import { atTickEndOf, type Clock } from '../../../clock/clock.js'
+import { TickQueue } from '../../../collections/tick-queue.js'
+import { withdrawalsFirst } from '../../../collections/withdrawals-first.js'
+import { isLockError, StoreUnavailableError, type LockError } from '../../../errors.js'
+import type { PendingAnswer } from '../../../store/pending-answer.js'
+import { storeClosed } from '../../../store/errors.js'
+import { AskedRequest, GatheringBatch, type BatchOwner, type QueuedRequest } from './batch.js'
+import type { Batch, Database } from '../connection/database.js'
+import { isRetake, type Answer, type Answers, type Request } from '../wire.js'
 
 /** Withdrawals, then renewals, then the others. */
 function byUrgency(queue: readonly QueuedRequest[]): readonly QueuedRequest[] {
