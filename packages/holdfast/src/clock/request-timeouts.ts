@@ -7,9 +7,16 @@
 import type { Clock, Timer } from './clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 
-interface Pending {
-  readonly sentMs: number
-  readonly giveUp: () => void
+/** A class and not a literal: see `Place`. */
+class Pending {
+  // The constructor sets every field. A field that is only declared costs no initialiser.
+  declare readonly sentMs: number
+  declare readonly giveUp: () => void
+
+  constructor(sentMs: number, giveUp: () => void) {
+    this.sentMs = sentMs
+    this.giveUp = giveUp
+  }
 }
 
 /** A request without an answer yet. The caller passes it to `end` when the answer arrives. */
@@ -35,7 +42,7 @@ export class RequestTimeouts {
     const sentMs = this.#clock.monotonicMs()
     if (!this.#timer) this.#arm(this.#timeoutMs)
     else if (this.#open.size === 0) this.#timer.hold?.(true)
-    return this.#open.add({ sentMs, giveUp })
+    return this.#open.add(new Pending(sentMs, giveUp))
   }
 
   /** Ends a request that was answered. Returns false when the answer came too late. */

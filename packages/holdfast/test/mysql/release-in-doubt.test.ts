@@ -4,6 +4,7 @@ import { systemClock } from '../../dist/clock/clock.js'
 import type { MysqlConnection } from '../../dist/stores/mysql/connection/clients.js'
 import { PlainRequests } from '../../dist/stores/mysql/verbs/plain-requests.js'
 import { SentBatch } from '../../dist/stores/mysql/verbs/sent-batch.js'
+import { TimeLimit } from '../../dist/stores/sql/connection/statements.js'
 import type { Answer, Answers, Request } from '../../dist/stores/sql/wire.js'
 
 const CUT = Object.assign(new Error('cut off'), { code: 'ECONNRESET' })
@@ -50,7 +51,7 @@ async function outcomesOf(replies: readonly (Error | Answer)[]): Promise<readonl
     },
   )
   while (left.length > 0) {
-    const limit = { over: false, isMovable: false, giveUp: undefined }
+    const limit = new TimeLimit(false)
     await new Promise<void>((resolve) => sent.send(limit, () => resolve()))
   }
   sent.resolve()

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../dist/stores/postgres/connection/clients.js'
 import type { PgStatement } from '../../dist/stores/postgres/connection/pools.js'
+import { TimeLimit } from '../../dist/stores/sql/connection/statements.js'
 
 test('ends no process: the statement fails when it is to be sent, and the pool gets it back', async () => {
   const released: unknown[] = []
@@ -21,7 +22,7 @@ test('ends no process: the statement fails when it is to be sent, and the pool g
   }
   let send: ((statement: PgStatement) => void) | undefined
   const failed = new Promise<unknown>((resolve) => {
-    const limit = { over: false, isMovable: false, giveUp: undefined }
+    const limit = new TimeLimit(false)
     clientOf(pool).tell({ leave: (use) => (send = use) }, limit, resolve)
   })
   const lost = new Error('terminating connection')

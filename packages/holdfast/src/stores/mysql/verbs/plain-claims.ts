@@ -126,8 +126,8 @@ export class PlainClaims {
   }
 
   noteLock(lock: string, isFree: boolean): void {
-    if (isFree) this.#freeLocks.add(lock, true)
-    else this.#freeLocks.delete(lock)
+    if (!isFree) this.#freeLocks.delete(lock)
+    else if (!this.#freeLocks.has(lock)) this.#freeLocks.add(lock, true)
   }
 }
 

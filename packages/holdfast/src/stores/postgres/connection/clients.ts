@@ -3,7 +3,7 @@
  * that the caller passes in.
  */
 import { LockUsageError } from '../../../errors.js'
-import { tooLate, type Done, type TimeLimit } from '../../sql/connection/statements.js'
+import { TimeLimit, tooLate, type Done } from '../../sql/connection/statements.js'
 import { warnOnce } from '../../sql/connection/warn-once.js'
 import { codeOf, isInsideTransaction, isReadOnly } from '../errors.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
@@ -186,7 +186,7 @@ class PgClient implements Client {
   }
 
   async script(text: string): Promise<void> {
-    const limit: TimeLimit = { over: false, isMovable: false, giveUp: undefined }
+    const limit = new TimeLimit(false)
     await this.query({ name: undefined, text: REFUSE_INSIDE + text, values: [] }, limit)
   }
 

@@ -44,10 +44,10 @@ export interface SendOptions {
   readonly writes?: boolean | undefined
 }
 
-/** The time limit of one statement. */
-export interface TimeLimit {
+/** The time limit of one statement. A class and not a literal: see `Place`. */
+export class TimeLimit {
   /** Whether the limit has passed: a statement that was not sent by then must not be sent. */
-  over: boolean
+  over = false
   /**
    * Whether the statement is sent again if the server takes no writes: another one may have
    * replaced it. The sender leaves such a connection.
@@ -57,7 +57,11 @@ export interface TimeLimit {
    * Set by the sender: ends the connection, which may never answer again and would be missing in
    * its pool.
    */
-  giveUp: (() => void) | undefined
+  giveUp: (() => void) | undefined = undefined
+
+  constructor(isMovable: boolean) {
+    this.isMovable = isMovable
+  }
 }
 
 /** Returns the error of a statement that was not sent in time. No caller sees it. */
@@ -115,7 +119,7 @@ export class Statements {
 
   #try<T>(task: Task<T>, tries: number): void {
     const isMovable = this.#written || (this.#beganReadOnly && tries < MAX_TRIES)
-    const limit: TimeLimit = { over: false, isMovable, giveUp: undefined }
+    const limit = new TimeLimit(isMovable)
     const timeout = this.#timeouts.start(() => {
       limit.over = true
       limit.giveUp?.()
