@@ -4,7 +4,7 @@
  */
 import { besideFloor, FLOOR } from './floor.js'
 import { inWords, medianRate, pair, ratesOf, valuesOf, type Paired } from './paired.js'
-import { ms, rate, type Row } from './report.js'
+import { garbageRows, ms, rate, type Row } from './report.js'
 import { runRounds, runSubject, type BenchSubject, type Figures } from './rounds.js'
 import { median } from './stats.js'
 import type { Progress } from './suite.js'
@@ -140,7 +140,8 @@ async function measure(
   }))
   const title = `${suite.name}, ${name}`
   const results = await runRounds(subjects, rounds, (text) => progress(`${title}: ${text}`))
-  return [rowOf(title, workload, results), ...(run ? [runRow(title, results)] : [])]
+  const garbage = garbageRows(title, results.get(SUBJECT) ?? [])
+  return [rowOf(title, workload, results), ...(run ? [runRow(title, results)] : []), ...garbage]
 }
 
 type Results = ReadonlyMap<string, readonly Figures[]>

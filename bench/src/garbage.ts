@@ -1,10 +1,15 @@
 /** Measures how much garbage a workload makes, from the engine's notes about its collections. */
-import { GCProfiler, getHeapStatistics } from 'node:v8'
+import { GCProfiler, getHeapStatistics, type GCProfilerResult } from 'node:v8'
 
 /** What one run of a workload left to the garbage collector. */
 export interface Garbage {
   /** Bytes allocated on the JavaScript heap for one acquire and release. */
   readonly bytesPerPair: number
+  /**
+   * Those of them that the quick collections took for long-lived. More than a few mean that
+   * something old and dead points at what a pair made.
+   */
+  readonly oldBytesPerPair: number
   /** Share of the run, from 0 to 1, during which the main thread stood still for a collection. */
   readonly collectingShare: number
 }
@@ -22,15 +27,23 @@ export async function measureGarbage(run: () => Promise<number>): Promise<Garbag
   const pairs = await run()
   const endBytes = getHeapStatistics().used_heap_size
   const tookMs = performance.now() - startMs
-  let [allocatedBytes, collectingUs] = [0, 0]
-  for (const { beforeGC, afterGC, cost } of profiler.stop().statistics) {
+  let [allocatedBytes, oldBytes, collectingUs] = [0, 0, 0]
+  for (const { gcType, beforeGC, afterGC, cost } of profiler.stop().statistics) {
     allocatedBytes += beforeGC.heapStatistics.usedHeapSize - usedBytes
     usedBytes = afterGC.heapStatistics.usedHeapSize
+    if (gcType === 'Scavenge') oldBytes += oldBytesOf(afterGC) - oldBytesOf(beforeGC)
     collectingUs += cost
   }
   allocatedBytes += endBytes - usedBytes
   return {
     bytesPerPair: Math.round(allocatedBytes / pairs),
+    oldBytesPerPair: Math.round(oldBytes / pairs),
     collectingShare: collectingUs / 1000 / tookMs,
   }
+}
+
+type HeapState = GCProfilerResult['statistics'][number]['afterGC']
+
+function oldBytesOf({ heapSpaceStatistics: spaces }: HeapState): number {
+  return spaces.find(({ spaceName }) => spaceName === 'old_space')?.spaceUsedSize ?? 0
 }

@@ -87,6 +87,7 @@ export function garbageRows(
   { mostBytes, floor = [] }: GarbageLimits = {},
 ): Row[] {
   const [bytes, shares] = [valuesIn(rounds, 'bytesPerPair'), valuesIn(rounds, 'collectingShare')]
+  const old = valuesIn(rounds, 'oldBytesPerPair')
   if (bytes.length === 0) return []
   const share = `${Math.round(median(shares) * 100)}% of the time in collections`
   const ofFloor = valuesIn(floor, 'bytesPerPair')
@@ -94,7 +95,7 @@ export function garbageRows(
   return [
     {
       workload: `${workload}: garbage`,
-      measured: `${kilobytes(bytes)} a pair, ${share}`,
+      measured: `${kilobytes(bytes)} a pair, ${kilobytes(old)} of it grows old, ${share}`,
       against: '',
       ...(ofFloor.length === 0
         ? {}
@@ -103,6 +104,7 @@ export function garbageRows(
       reached: isBelow(bytes),
       rounds: {
         bytesPerPair: bytes,
+        oldBytesPerPair: old,
         collectingShare: shares,
         ...(ofFloor.length === 0 ? {} : { floor: ofFloor }),
       },

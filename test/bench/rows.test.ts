@@ -23,7 +23,12 @@ function figuresOf(
       const pairs = rates[name] ?? 1000
       const waits =
         module === 'redis-hot' ? { p50Ms: 1, p99Ms: 1e6 / pairs, maxMs: 9, spread: 0 } : {}
-      const work = { clientUs: 1e5 / pairs, serverUs: 1e4 / pairs, bytesPerPair: 4000 }
+      const work = {
+        clientUs: 1e5 / pairs,
+        serverUs: 1e4 / pairs,
+        bytesPerPair: 4000,
+        oldBytesPerPair: 0,
+      }
       const figures = { pairs, ...waits, ...work, collectingShare: 0 }
       return [name, Array.from({ length: ROUNDS }, () => figures)]
     }),

@@ -1,4 +1,5 @@
 /** The subjects that are the same on both databases, and what the store says to them. */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { KyselyOptions } from '@verrou/core/types'
 import { LockFactory } from '@verrou/core'
@@ -27,19 +28,26 @@ export function verrou(connection: KyselyOptions['connection']): Locker {
   }
 }
 
+/** Gives the row of a lock from one owner to the next, in one statement. */
+export type Swap = (name: string, from: string, to: string) => Promise<unknown>
+
 /**
- * Awaits no release. The next attempt goes behind it, over a pool of one connection. On a lock of
- * this process alone: the last lease of an earlier one has not ended yet.
+ * Awaits no release: it goes with the next attempt. On a lock of this process alone: the last lease
+ * of an earlier one has not ended yet.
+ * @param take makes the row, with its first owner
  */
-export function unawaited(locker: Locker): Locker {
+export function unawaited(
+  take: (name: string, owner: string) => Promise<unknown>,
+  swap: Swap,
+): Locker {
   return (name) => {
-    const acquire = locker(`${name} of ${process.pid}`)
+    const lock = `${name} of ${process.pid}`
+    let owner: string | undefined
     return async () => {
-      const release = await acquire()
-      return () => {
-        void release()
-        return Promise.resolve()
-      }
+      const next = randomUUID()
+      await (owner === undefined ? take(lock, next) : swap(lock, owner, next))
+      owner = next
+      return () => Promise.resolve()
     }
   }
 }

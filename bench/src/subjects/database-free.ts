@@ -12,4 +12,5 @@ const RUN_MS = 1500
 await runFree(makeLocker(subject, url, Number(loops)), Number(loops), {
   runMs: RUN_MS,
   warmUpMs: SLOW_WARM_UP_MS,
+  garbage: subject === 'cohort',
 })

@@ -30,7 +30,7 @@ export function mysqlLocker(subject: string, uri: string, connections: number): 
     case 'statements':
       return statements(pool)
     case 'floor-run':
-      return unawaited(leaseRow(pool))
+      return swaps(pool)
     case 'floor':
     case 'naive':
       return leaseRow(pool)
@@ -76,6 +76,21 @@ function leaseRow(pool: Pool): Locker {
       else await pause(RETRY_MS)
     }
   }
+}
+
+/** Each attempt takes the row from the holder before. */
+function swaps(pool: Pool): Locker {
+  const start = `insert into lease_rows values (?, ?, 1, utc_timestamp(6) + interval 30 second)`
+  const swap =
+    'update lease_rows set token = last_insert_id(token + 1), owner = ?, ' +
+    'expires = utc_timestamp(6) + interval 30 second where name = ? and owner = ?'
+  return unawaited(
+    (name, owner) => pool.execute(start, [name, owner]),
+    async (name, from, to) => {
+      const [{ affectedRows }] = await pool.execute<ResultSetHeader>(swap, [to, name, from])
+      if (affectedRows !== 1) throw new Error('A held lock was lost.')
+    },
+  )
 }
 
 /** A connection for each lock that is held or waited for. */

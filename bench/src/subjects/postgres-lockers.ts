@@ -37,7 +37,7 @@ export function postgresLocker(subject: string, url: string, connections: number
     case 'floor':
       return floor(pool)
     case 'floor-run':
-      return unawaited(floor(pool))
+      return swaps(pool)
     case 'naive':
       return naive(pool, url)
     case 'advisory':
@@ -95,6 +95,20 @@ function floor(pool: Pool): Locker {
  */
 const RETAKE = `update lease_rows set owner = $2, token = token + 1, expires = clock_timestamp() + interval '30 s'
   where name = $1 and expires <= clock_timestamp() returning token`
+
+const SWAP = `update lease_rows set owner = $3, token = token + 1, expires = clock_timestamp() + interval '30 s'
+  where name = $1 and owner = $2 returning token`
+
+/** Each attempt takes the row from the holder before. */
+function swaps(pool: Pool): Locker {
+  return unawaited(
+    (name, owner) => pool.query(TAKE, [name, owner]),
+    async (...values) => {
+      const { rowCount } = await pool.query({ name: 'swap', text: SWAP, values })
+      if (rowCount !== 1) throw new Error('A held lock was lost.')
+    },
+  )
+}
 
 /** One connection listens; every waiter of this process retries after a release by any process. */
 function naive(pool: Pool, url: string): Locker {
