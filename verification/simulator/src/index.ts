@@ -1,6 +1,7 @@
 /** What the tests of the simulator and the torture use. */
 export { drawCase, type Case } from './case.js'
 export { parseCommand, UsageError, type Command } from './command.js'
+export { Queues } from './coordination/queues.js'
 export { drawControlCase, type ControlCase } from './controls/case.js'
 export { examineControl } from './controls/examine.js'
 export { rateOf, scenarioFindings } from './controls/search.js'

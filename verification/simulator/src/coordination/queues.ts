@@ -68,9 +68,10 @@ export class Queues {
     this.revision += 1n
     const before = this.of(lock)
     const queue = { ...before, ...next, atMs: nowMs }
-    const kept = (this.#queues.get(lock) ?? []).filter(({ atMs }) => atMs >= nowMs - KEPT_MS)
-    // The oldest one that still counts was made before those.
-    this.#queues.set(lock, [...(kept.includes(before) ? [] : [before]), ...kept, queue])
+    const all = this.#queues.get(lock) ?? [EMPTY]
+    // What the server shows that is furthest behind may be much older, if nothing changed since.
+    const oldest = all.findLastIndex(({ atMs }) => atMs <= nowMs - KEPT_MS)
+    this.#queues.set(lock, [...all.slice(oldest), queue])
     return changesBetween(before.entries, queue.entries)
   }
 
