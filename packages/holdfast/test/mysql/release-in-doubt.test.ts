@@ -46,6 +46,7 @@ async function outcomesOf(replies: readonly (Error | Answer)[]): Promise<readonl
       isAtExit: false,
       leave: (send) => send(),
       leaveNow: () => undefined,
+      unheard: () => undefined,
       answer: (answers) => (answered = answers),
       fail: (reason) => expect.unreachable(String(reason)),
     },

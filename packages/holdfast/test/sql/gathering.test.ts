@@ -252,3 +252,40 @@ test('only the newest release of this lock, which has not left, is open', async 
   await turn()
   expect(lender.batches.noteOpenRelease('a')).toBeUndefined()
 })
+
+/** The caller of the attempt on a lock gives up. */
+function giveUp({ batches }: Lender, lock: string): void {
+  batches.giveUp({ lock, id: `claim of ${lock}`, ttlMs: 1000 })
+}
+
+test('an attempt that is held back is not sent once its caller has given up', async () => {
+  const lender = new Lender()
+  void openRelease(lender, 'a')
+  await turn()
+  lender.lend()
+  await turn()
+  const attempts = [attempt(lender, 'a')]
+  await turn()
+  giveUp(lender, 'a')
+  attempts.push(attempt(lender, 'a'))
+  giveUp(lender, 'a')
+  expect(await Promise.all(attempts)).toEqual(['withdrawn', 'withdrawn'])
+  lender.answer()
+  await turn()
+  expect([lender.left, lender.waiting]).toEqual([[['withdraw a']], 0])
+})
+
+test('a batch leaves out what its caller has given up, and holds back none for that', async () => {
+  const lender = new Lender()
+  const outcomes = [attempt(lender, 'a'), attempt(lender, 'b')]
+  await turn()
+  giveUp(lender, 'a')
+  lender.lend()
+  expect(lender.left).toEqual([['attempt b']])
+  lender.answer()
+  expect(await Promise.all(outcomes)).toEqual(['withdrawn', 'done'])
+  void attempt(lender, 'a')
+  await turn()
+  lender.lend()
+  expect(lender.left[1]).toEqual(['attempt a'])
+})

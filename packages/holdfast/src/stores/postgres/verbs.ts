@@ -106,6 +106,10 @@ export class SentBatch implements Task<readonly Row[]>, Departure {
     this.#batch.fail(error)
   }
 
+  unheard(): void {
+    this.#batch.unheard()
+  }
+
   #statement(): PgStatement {
     const { requests } = this.#batch
     const { texts, channel, retakes } = this.#sender

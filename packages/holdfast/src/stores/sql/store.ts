@@ -119,7 +119,7 @@ export class SqlStore implements Store {
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    this.#unheard.delete(claim.id)
+    if (this.#unheard.delete(claim.id)) this.#batches.giveUp(claim)
     return this.#batches.send(requests.withdrawRequest(claim), this.#withdrawn)
   }
 

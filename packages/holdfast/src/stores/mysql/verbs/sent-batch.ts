@@ -71,6 +71,10 @@ export class SentBatch implements Task<unknown> {
     this.#batch.fail(error)
   }
 
+  unheard(): void {
+    this.#batch.unheard()
+  }
+
   readonly #use = (connection: MysqlConnection, ended: Done<unknown>): void => {
     let forgetEnd: (() => void) | undefined
     let hasLeft = false

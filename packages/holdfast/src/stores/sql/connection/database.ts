@@ -34,7 +34,7 @@ export interface NameQuery {
 
 /** What a database applies in one statement. Either `answer` or `fail` is called, once. */
 export interface Batch {
-  /** Final from `leave` on. */
+  /** Final from `leave` on. A further try leaves out attempts whose callers have given up. */
   readonly requests: readonly Request[]
   /** Whether the process exits: only what is written at once still arrives. */
   readonly isAtExit: boolean
@@ -45,6 +45,8 @@ export interface Batch {
   leave(send: () => void): void
   /** Leaves before the end of the turn, if it waits for that. */
   leaveNow(): void
+  /** The connection ended under a try: the database may have done it. */
+  unheard(): void
   /** @param answers in the order of the requests, undefined for one that has none */
   answer(answers: Answers): void
   /** @param reason a `LockError` */

@@ -76,6 +76,8 @@ export type Done<T> = (error: unknown, value?: T) => void
 export interface Task<T> extends SendOptions {
   /** Sends the statement once. */
   send(limit: TimeLimit, ended: Done<T>): void
+  /** The connection ended under it: the database may have done it. */
+  unheard?(): void
   /** What it throws goes to `reject`. */
   resolve(value: T): void
   /** @param error a `LockError` */
@@ -137,6 +139,7 @@ export class Statements {
   }
 
   #tryAgain<T>(task: Task<T>, error: unknown, tries: number): void {
+    if (this.#options.isCutOff(error)) task.unheard?.()
     this.#recover(error, tries, task.repeatable).then(
       () => this.#try(task, tries + 1),
       (explained: unknown) => task.reject(explained),

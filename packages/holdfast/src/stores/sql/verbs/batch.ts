@@ -29,6 +29,10 @@ export class AskedRequest<T> extends PendingAnswer<T> {
   declare batch: GatheringBatch | undefined
   /** Called when it has a connection, or its answer. */
   declare onLent: (() => void) | undefined
+  /** Whether its caller has given up: it must not be sent after that. */
+  declare isGivenUp: boolean
+  /** Whether it was answered without the database. */
+  declare isLeftOut: boolean
   declare private readonly read: (answer: Answer) => T
 
   constructor(
@@ -42,6 +46,7 @@ export class AskedRequest<T> extends PendingAnswer<T> {
     this.request = request
     this.newClaimFor = newClaimFor
     this.batch = this.onLent = undefined
+    this.isGivenUp = this.isLeftOut = false
     this.read = read
   }
 
@@ -68,12 +73,29 @@ export class AskedRequest<T> extends PendingAnswer<T> {
     this.lent()
     this.fail(error)
   }
+
+  /** Answers an attempt whose caller has given up, and which was not sent. */
+  leaveOut(): void {
+    this.isLeftOut = true
+    // Its caller is on the way here, or in the middle of the call that sends a statement.
+    queueMicrotask(() => this.resolve({ outcome: 'withdrawn' }))
+  }
 }
 
 /** A request with an answer of any type. */
 export type QueuedRequest = Pick<
   AskedRequest<unknown>,
-  'request' | 'newClaimFor' | 'number' | 'batch' | 'onLent' | 'lent' | 'resolve' | 'reject'
+  | 'request'
+  | 'newClaimFor'
+  | 'number'
+  | 'batch'
+  | 'onLent'
+  | 'isGivenUp'
+  | 'isLeftOut'
+  | 'lent'
+  | 'resolve'
+  | 'reject'
+  | 'leaveOut'
 >
 
 /** What a batch needs of the queue that it came from. */
@@ -93,6 +115,8 @@ export class GatheringBatch implements Batch {
   items: readonly QueuedRequest[] = []
   requests: readonly Request[] = []
   isAtExit = false
+  /** Whether an earlier try may have reached the database. */
+  isInDoubt = false
   readonly #owner: BatchOwner
   readonly #sinceMs: number
   #mayGrow = false
@@ -106,7 +130,10 @@ export class GatheringBatch implements Batch {
   }
 
   leave(send: () => void): void {
-    if (this.#hasLeft) return send()
+    if (this.#hasLeft) {
+      this.#close()
+      return send()
+    }
     this.#mayGrow = this.#owner.clock.monotonicMs() - this.#sinceMs <= JOINS_WITHIN_MS
     if (this.#mayGrow) this.#owner.admit(this)
     if (!this.#tellReleases()) return this.#go(send)
@@ -128,6 +155,10 @@ export class GatheringBatch implements Batch {
     } catch (error) {
       this.fail(error)
     }
+  }
+
+  unheard(): void {
+    this.isInDoubt = true
   }
 
   answer(answers: Answers): void {
@@ -167,7 +198,10 @@ export class GatheringBatch implements Batch {
     this.#hasLeft = true
     if (this.items.length > 1) this.items = this.#owner.sorted(this.items)
     const requests: Request[] = []
-    for (const { request } of this.items) requests.push(request)
+    for (const item of this.items) {
+      if (item.isGivenUp && !item.isLeftOut) item.leaveOut()
+      if (!item.isLeftOut) requests.push(item.request)
+    }
     this.requests = requests
   }
 }

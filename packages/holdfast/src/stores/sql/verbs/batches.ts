@@ -15,6 +15,7 @@ import { TickQueue } from '../../../collections/tick-queue.js'
 import { withdrawalsFirst } from '../../../collections/withdrawals-first.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../../errors.js'
 import type { PendingAnswer } from '../../../store/pending-answer.js'
+import type { ClaimRef } from '../../../store/contract.js'
 import { storeClosed } from '../../../store/errors.js'
 import { AskedRequest, GatheringBatch, type BatchOwner, type QueuedRequest } from './batch.js'
 import type { Batch, Database } from '../connection/database.js'
@@ -96,6 +97,20 @@ export class Batches implements BatchOwner {
     })
   }
 
+  /**
+   * Notes that the caller of a new claim has given up. Its withdrawal is remembered for a TTL only.
+   * So an attempt that is held back, or would be repeated, is not sent after it any more.
+   */
+  giveUp({ lock, id }: ClaimRef): void {
+    const isIt = ({ request }: QueuedRequest): boolean =>
+      request.verb === 'attempt' && request.lock === lock && request.id === id
+    this.#collect()
+    const sent = this.#newClaims.get(lock)?.items.find(isIt)
+    if (sent) sent.isGivenUp = true
+    const at = this.#queue.findIndex(isIt)
+    if (at >= 0) this.#queue.splice(at, 1)[0]?.leaveOut()
+  }
+
   /** Sends what has a connection, as the process may exit before the tick ends. */
   flush(): void {
     for (const batch of this.#leaving) batch.leaveNow(true)
@@ -132,10 +147,15 @@ export class Batches implements BatchOwner {
     if (this.#queue.length > 0) this.#atTickEnd(this.#sendNext)
   }
 
-  #gather(batch: GatheringBatch): void {
+  /** Takes the requests of this tick into the queue. Nothing is sent. */
+  #collect(): void {
     this.#isAdmitting = true
     this.#tick.flush()
     this.#isAdmitting = false
+  }
+
+  #gather(batch: GatheringBatch): void {
+    this.#collect()
     if (this.#queue.length === 0) return
     const queue = this.#queue.length === 1 ? this.#queue : byUrgency(this.#queue)
     const joining = [...batch.items]
@@ -189,7 +209,7 @@ export class Batches implements BatchOwner {
   /** The answers belong to several callers, so their listeners run in the context of none. */
   answered(batch: GatheringBatch, answers: Answers): void {
     outsideContext(() => {
-      this.#answer(batch.items, answers)
+      this.#answer(batch, answers)
       this.#ended(batch)
     })
   }
@@ -233,17 +253,19 @@ export class Batches implements BatchOwner {
     }
   }
 
-  #answer(items: readonly QueuedRequest[], answers: Answers): void {
+  #answer({ items, isInDoubt }: AnsweredBatch, answers: Answers): void {
     let index = 0
     for (const item of items) {
+      if (item.isLeftOut) continue
       const answer = answers[index++]
-      if (answer) item.resolve(answer)
+      if (answer) item.resolve(isInDoubt ? afterDoubt(item.request, answer) : answer)
       else item.reject(this.#noAnswer())
     }
   }
 
   /** Sends requests one by one if the database cannot read one of them, so the others succeed. */
-  async #fail(items: readonly QueuedRequest[], error: unknown): Promise<void> {
+  async #fail(all: readonly QueuedRequest[], error: unknown): Promise<void> {
+    const items = all.filter(({ isLeftOut }) => !isLeftOut)
     if (isLockError(error) && error.code === 'LOCKS_CLOSED') this.#onPoolClosed()
     if (items.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
       for (const item of items) await this.#sendApart(item)
@@ -252,14 +274,17 @@ export class Batches implements BatchOwner {
 
   #sendApart(item: QueuedRequest): Promise<void> {
     return new Promise((resolve) => {
-      const fail = (reason: unknown): void => void this.#fail([item], reason).then(resolve)
+      const items = [item]
+      let isInDoubt = false
+      const fail = (reason: unknown): void => void this.#fail(items, reason).then(resolve)
       this.#run({
         requests: [item.request],
         isAtExit: false,
         leave: (send) => send(),
         leaveNow: () => undefined,
+        unheard: () => void (isInDoubt = true),
         answer: (answers) => {
-          this.#answer([item], answers)
+          this.#answer({ items, isInDoubt }, answers)
           resolve()
         },
         fail,
@@ -280,6 +305,17 @@ export class Batches implements BatchOwner {
   #closedError(): LockError {
     return storeClosed(this.#database.name)
   }
+}
+
+type AnsweredBatch = Pick<GatheringBatch, 'items' | 'isInDoubt'>
+
+/**
+ * A first try whose connection ended may have done its work. The database may then have forgotten
+ * the release, so it cannot say whether the lease had ended before.
+ */
+function afterDoubt({ verb }: Request, answer: Answer): Answer {
+  const isUnknown = verb === 'withdraw' && answer['outcome'] === 'absent'
+  return isUnknown ? { outcome: 'unknown' } : answer
 }
 
 function requestsOf(items: readonly QueuedRequest[]): Request[] {
