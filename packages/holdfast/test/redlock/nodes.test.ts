@@ -18,13 +18,16 @@ import {
 } from './support/world.js'
 import { verbsOf } from '../redis/support/verbs-of.js'
 
+/** Longer than a test may take: no node is given up on. */
+const PATIENT = { nodeTimeoutMs: 60_000, requestTimeoutMs: 60_000 }
+
 let world: World
 
 afterEach(() => world.end())
 
 test('a lock is taken, renewed and released while a minority is down', async () => {
   world = await startWorld(5)
-  const [store, other] = [world.open(), world.open()]
+  const [store, other] = [world.open(PATIENT), world.open(PATIENT)]
   await world.servers[0]!.kill()
   await world.servers[1]!.kill()
   const claim = claimOf('order:1')
@@ -111,9 +114,7 @@ test('an inspection and a steal without a majority reject instead of guessing', 
 
 test('a node that does not answer is not waited for when the others have decided', async () => {
   world = await startWorld(3)
-  // Longer than the test may take.
-  const patient = { nodeTimeoutMs: 60_000, requestTimeoutMs: 60_000 }
-  const [store, other] = [world.open(patient), world.open(patient)]
+  const [store, other] = [world.open(PATIENT), world.open(PATIENT)]
   world.servers[1]!.pause()
   const claim = claimOf('order:1')
   expect(await attempt(store, claim)).toBe('granted')
