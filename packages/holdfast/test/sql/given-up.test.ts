@@ -13,7 +13,7 @@ import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
 import { after, closing } from '../../../../test/support/after.js'
-import { makeClaim, QUEUE, take } from '../../../../test/support/claims.js'
+import { makeClaim, QUEUE, take, TRY } from '../../../../test/support/claims.js'
 
 const TTL_MS = 200
 
@@ -67,22 +67,25 @@ describe.each(DATABASES)('$name', ({ name, server, open }) => {
     return { store: open(url.href), proxy }
   }
 
-  test('an attempt behind an open release is not sent after its withdrawal', async () => {
+  test.each([
+    ['an attempt', QUEUE],
+    ['an attempt that does not queue', TRY],
+  ])('%s behind an open release is not sent after its withdrawal', async (lock, options) => {
     const { store, proxy } = await proxied()
-    const [held, next] = [makeClaim('held back'), makeClaim('held back', { ttlMs: TTL_MS })]
+    const [held, next] = [makeClaim(lock), makeClaim(lock, { ttlMs: TTL_MS })]
     await take(store, held)
     const { packets } = proxy
     proxy.faults.dropReplies = true
     const released = store.withdraw(held)
-    await store.noteOpenRelease?.('held back')
+    await store.noteOpenRelease?.(lock)
     await hasCome(proxy, packets)
-    const attempt = store.attempt(next, QUEUE)
+    const attempt = store.attempt(next, options)
     proxy.heal()
     expect(await store.withdraw(next)).toBe('absent')
     expect(await attempt).toEqual({ outcome: 'withdrawn' })
     await endLate(proxy)
     expect(await released).toBe('released')
-    expect(await holdersOf(store, 'held back')).toBe(0)
+    expect(await holdersOf(store, lock)).toBe(0)
   })
 
   test('an attempt whose connection breaks is not repeated after its withdrawal', async () => {

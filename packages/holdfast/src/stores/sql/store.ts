@@ -71,7 +71,7 @@ export class SqlStore implements Store {
   readonly #database: Database
   readonly #batches: Batches
   readonly #watchers = new Map<string, Watcher>()
-  /** Claims whose attempt may be answered with a place in the queue. They are not watched yet. */
+  /** Claims whose attempt is not answered, or with a place in the queue. None is watched yet. */
   readonly #unheard = new Map<string, UnheardClaim>()
   /** Whether a search for grants is on its way, and whether another one has to follow. */
   #grantsSearched = false
@@ -100,8 +100,7 @@ export class SqlStore implements Store {
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
     const isHeartbeat = this.#watchers.has(claim.id)
-    if (options.enqueue && !isHeartbeat)
-      this.#unheard.set(claim.id, { lock: claim.lock, isGranted: false })
+    if (!isHeartbeat) this.#unheard.set(claim.id, { lock: claim.lock, isGranted: false })
     return this.#batches.send(
       request,
       (answer) => {
