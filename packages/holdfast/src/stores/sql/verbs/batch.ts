@@ -77,7 +77,7 @@ export class AskedRequest<T> extends PendingAnswer<T> {
   /** Answers an attempt whose caller has given up, and which was not sent. */
   leaveOut(): void {
     this.isLeftOut = true
-    // Its caller is on the way here, or in the middle of the call that sends a statement.
+    // Later, since its listener may make further requests in the middle of this call.
     queueMicrotask(() => this.resolve({ outcome: 'withdrawn' }))
   }
 }
