@@ -80,6 +80,46 @@ test('requests that are sent one by one notice that the pool was closed', async 
   expect(closed).toBe(2)
 })
 
+test('of requests that are sent one by one, none is sent whose caller has given up', async () => {
+  const sent: unknown[][] = []
+  const batches = batchesOver(async (requests) => {
+    if (requests.length > 1) throw new LockUsageError('One of them makes no sense.', {})
+    sent.push(requests.map(({ id }) => id))
+    batches.giveUp({ lock: 'two', id: 'claim of two', ttlMs: 1000 })
+    return requests.map(() => GRANTED)
+  })
+  const [one, two] = ['one', 'two'].map((lock) => batches.send(attempt(lock), outcomeOf, lock))
+  expect(await one).toBe('granted')
+  expect(await two).toBe('withdrawn')
+  expect(sent).toEqual([['claim of one']])
+})
+
+test('a request that was sent alone is not repeated when its caller has given up', async () => {
+  const sent: string[][] = []
+  const database: Runs = {
+    clock: systemClock,
+    name: 'postgres',
+    maxStatements: 1,
+    largestBatch: 10,
+    run: (batch) =>
+      batch.leave(() => {
+        if (batch.requests.length > 1) return batch.fail(new LockUsageError('Senseless.', {}))
+        const [{ lock, id }] = batch.requests as [Request & { id: string }]
+        sent.push([id])
+        batches.giveUp({ lock, id, ttlMs: 1000 })
+        batch.unheard()
+        batch.leave(() => {
+          sent.push(batch.requests.map((request) => String(request.id)))
+          batch.answer([])
+        })
+      }),
+  }
+  const batches = new Batches(database as Database, () => undefined)
+  const answers = ['one', 'two'].map((lock) => batches.send(attempt(lock), outcomeOf, lock))
+  expect(await Promise.all(answers)).toEqual(['withdrawn', 'withdrawn'])
+  expect(sent).toEqual([['claim of one'], [], ['claim of two'], []])
+})
+
 test('an answer that makes no sense fails its own request alone', async () => {
   const batches = batchesOver(async () => [GRANTED, { outcome: 'strange' }])
   const [good, bad] = ['good', 'bad'].map((lock) => batches.send(attempt(lock), readable, lock))

@@ -109,6 +109,25 @@ describe.each(DATABASES)('$name', ({ name, server, open }) => {
     expect(await store.withdraw(other)).toBe('released')
   })
 
+  test('an attempt alone whose connection breaks is not repeated, and harms no later one', async () => {
+    const { store, proxy } = await proxied()
+    const lock = 'repeated alone'
+    const earlier = makeClaim(lock)
+    await take(store, earlier)
+    await store.withdraw(earlier)
+    const [first, next] = [makeClaim(lock, { ttlMs: TTL_MS }), makeClaim(lock)]
+    const { packets } = proxy
+    proxy.faults.dropRequests = true
+    const attempt = store.attempt(first, QUEUE)
+    await hasCome(proxy, packets)
+    proxy.heal()
+    expect(await store.withdraw(first)).toBe('absent')
+    await endLate(proxy)
+    expect(await attempt).toMatchObject({ outcome: 'withdrawn' })
+    await take(store, next)
+    expect(await store.withdraw(next)).toBe('released')
+  })
+
   test('a repeated release that finds nothing is unknown', async () => {
     const { store, proxy } = await proxied()
     const held = makeClaim(`unheard in ${name}`, { ttlMs: TTL_MS })

@@ -268,27 +268,29 @@ export class Batches implements BatchOwner {
     const items = all.filter(({ isLeftOut }) => !isLeftOut)
     if (isLockError(error) && error.code === 'LOCKS_CLOSED') this.#onPoolClosed()
     if (items.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
-      for (const item of items) await this.#sendApart(item)
+      for (const item of items) {
+        if (item.isGivenUp) item.leaveOut()
+        else await this.#sendApart(item)
+      }
     } else for (const item of items) item.reject(error)
   }
 
+  /** Nothing joins it, as the others are sent apart too. */
   #sendApart(item: QueuedRequest): Promise<void> {
     return new Promise((resolve) => {
-      const items = [item]
-      let isInDoubt = false
-      const fail = (reason: unknown): void => void this.#fail(items, reason).then(resolve)
-      this.#run({
-        requests: [item.request],
-        isAtExit: false,
-        leave: (send) => send(),
-        leaveNow: () => undefined,
-        unheard: () => void (isInDoubt = true),
-        answer: (answers) => {
-          this.#answer({ items, isInDoubt }, answers)
+      const batch = new GatheringBatch({
+        clock: this.clock,
+        sorted: this.sorted,
+        admit: () => undefined,
+        waits: (ready) => ready.leaveNow(),
+        answered: (answered, answers) => {
+          this.#answer(answered, answers)
           resolve()
         },
-        fail,
+        failed: ({ items }, reason) => void this.#fail(items, reason).then(resolve),
       })
+      batch.items = [item]
+      this.#run(batch)
     })
   }
 
