@@ -8,8 +8,8 @@ import type { Redis } from 'ioredis5'
 import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
-/** Like a call of Holdfast: the server works on it while the tick is still running. */
-const LARGEST_BATCH = 32
+/** Like the calls of Holdfast: the server works on the first one while the tick still runs. */
+const LARGEST_BATCH = { first: 32, later: 128 }
 
 interface Script {
   readonly source: string
@@ -61,6 +61,8 @@ export class FloorBatches {
   readonly #runner: ScriptRunner
   readonly #loaded: Promise<unknown>
   #isLoaded = false
+  /** Whether a call of this tick has left. */
+  #hasLeft = false
   #releases: LockRequest[] = []
   #attempts: LockRequest[] = []
 
@@ -86,12 +88,13 @@ export class FloorBatches {
     return new Promise((resolve, reject) => {
       requests.push({ name, id, resolve, reject })
       const count = this.#releases.length + this.#attempts.length
-      if (count === 1) process.nextTick(() => this.#send())
-      else if (count === LARGEST_BATCH) this.#send()
+      if (count === 1) process.nextTick(() => this.#send(false))
+      else if (count === LARGEST_BATCH[this.#hasLeft ? 'later' : 'first']) this.#send(true)
     })
   }
 
-  #send(): void {
+  #send(isTickOpen: boolean): void {
+    this.#hasLeft = isTickOpen
     const [releases, attempts] = [this.#releases, this.#attempts]
     const [first] = releases.length === 0 ? attempts : releases
     // A full batch has left before the end of its tick.

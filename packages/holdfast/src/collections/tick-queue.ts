@@ -1,3 +1,10 @@
+/** With how many items a list is full, so that it leaves before its tick ends. */
+interface Largest {
+  /** Of a tick. */
+  readonly first: number
+  readonly later: number
+}
+
 /**
  * Collects the items that are added in one tick, and hands them over together when it ends.
  *
@@ -7,7 +14,7 @@
 export class TickQueue<T> {
   readonly #handle: (items: readonly T[]) => void
   readonly #atTickEnd: (work: () => void) => void
-  readonly #mostItems: number
+  readonly #largest: Largest
   readonly #endTick: () => void
   #items: T[] = []
   /** How many ends of ticks are still to come whose items have left early. */
@@ -15,16 +22,16 @@ export class TickQueue<T> {
 
   /**
    * @param handle takes the items of a tick, at least one, in the order in which they were added
-   * @param mostItems with this many it takes them at once
+   * @param largest with how many it takes them at once
    */
   constructor(
     handle: (items: readonly T[]) => void,
     atTickEnd: (work: () => void) => void = (work) => process.nextTick(work),
-    mostItems = Infinity,
+    largest: Largest = { first: Infinity, later: Infinity },
   ) {
     this.#handle = handle
     this.#atTickEnd = atTickEnd
-    this.#mostItems = mostItems
+    this.#largest = largest
     // Each list has an end of its own: it leaves in the async context of its first item.
     this.#endTick = () => {
       if (this.#endsToSkip > 0) this.#endsToSkip -= 1
@@ -34,7 +41,8 @@ export class TickQueue<T> {
 
   add(item: T): void {
     const count = this.#items.push(item)
-    if (count >= this.#mostItems) {
+    const { first, later } = this.#largest
+    if (count >= (this.#endsToSkip > 0 ? later : first)) {
       if (count > 1) this.#endsToSkip += 1
       this.#handOver()
     } else if (count === 1) this.#atTickEnd(this.#endTick)

@@ -55,18 +55,27 @@ test('the caller says when a tick ends', () => {
   expect(lists).toEqual([[1, 2]])
 })
 
-test('a full list is handed over at once', async () => {
+test('a full list is handed over at once, and later ones of the tick are larger', () => {
   const lists: (readonly number[])[] = []
   const ends: (() => void)[] = []
   const queue = new TickQueue<number>(
     (items) => void lists.push(items),
     (work) => void ends.push(work),
-    2,
+    { first: 2, later: 3 },
   )
-  for (const item of [1, 2, 3]) queue.add(item)
-  expect(lists).toEqual([[1, 2]])
-  for (const end of ends.splice(0)) end()
-  expect(lists).toEqual([[1, 2], [3]])
+  const endTick = (): void => {
+    for (const end of ends.splice(0)) end()
+  }
+  for (const item of [1, 2, 3, 4, 5, 6]) queue.add(item)
+  expect(lists).toEqual([
+    [1, 2],
+    [3, 4, 5],
+  ])
+  endTick()
+  for (const item of [7, 8, 9]) queue.add(item)
+  expect(lists.slice(2)).toEqual([[6], [7, 8]])
+  endTick()
+  expect(lists.slice(4)).toEqual([[9]])
 })
 
 test('each list leaves in the async context of its first item, or of the one that fills it', async () => {
@@ -75,7 +84,7 @@ test('each list leaves in the async context of its first item, or of the one tha
   const queue = new TickQueue<number>(
     (items) => void seen.push([callers.getStore(), items]),
     undefined,
-    2,
+    { first: 2, later: 2 },
   )
   for (const item of [1, 2, 3]) callers.run(`caller ${item}`, () => queue.add(item))
   await nextTurn()

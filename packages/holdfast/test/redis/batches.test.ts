@@ -54,12 +54,12 @@ test('attempt for a lock that is released in the same tick travels behind the re
   expect(calls).toEqual(['wara one one one two'])
 })
 
-test('a full batch leaves at once, and the rest at the end of the tick', () => {
+test('full batches leave at once, and the rest at the end of the tick', () => {
   const { calls, add, endTick } = makeBatches()
-  for (let index = 0; index < 33; index += 1) add('a', `k${index}`)
-  expect(calls).toHaveLength(1)
+  for (let index = 0; index < 161; index += 1) add('a', `k${index}`)
+  expect(calls.map((call) => call.split(' ').length - 1)).toEqual([32, 128])
   endTick()
-  expect(calls.slice(1)).toEqual(['a k32'])
+  expect(calls.slice(2)).toEqual(['a k160'])
 })
 
 /** What leaves in one tick: the script, the form of its arguments, how many keys and arguments. */
