@@ -1,6 +1,7 @@
 /** ioredis 5 and 6. */
 import type { IoRedisClient } from '../../clients.js'
 import { isServerError } from '../../../errors.js'
+import { sendWordsOf, type SendWords } from './ioredis-words.js'
 import { databaseOf, FIRST_DATABASE, inDatabase, isConfirmed } from './ioredis-database.js'
 import { KeptSubscription, type SubscriberListener } from '../channel-connection.js'
 import { keepOpen } from '../keep-open.js'
@@ -10,6 +11,7 @@ import { unrefSockets } from '../unref.js'
 import type { OwnConnection, Replacement, StateListener, Transport } from '../transport.js'
 
 export function ioRedisTransport(client: IoRedisClient): Transport {
+  let sendWords: SendWords | undefined
   return {
     // The library puts it before the keys itself.
     keyPrefix: client.options.keyPrefix ?? '',
@@ -24,11 +26,13 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
     run: (by, { sha, source }, keys, args) => {
       // The library looks a name up in small letters, and need not make them.
       const [name, script] = by === 'hash' ? ['evalsha', sha] : ['eval', source]
-      const words = [script, String(keys.length), ...keys, ...args]
+      // Not spread: the engine would allocate the words among old objects.
+      const words = [script, String(keys.length)].concat(keys, args)
+      const send = (sendWords ??= sendWordsOf(client))
       const db = databaseOf(client)
       return db === FIRST_DATABASE || isConfirmed(client, db)
-        ? client.call(name, ...words)
-        : inDatabase(client, () => client.call(name, ...words))
+        ? send(name, words)
+        : inDatabase(client, () => send(name, words))
     },
     command: (name, ...args) => inDatabase(client, () => client.call(name, ...args)),
     watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
