@@ -16,7 +16,7 @@ const HEAD = `# Measurements
 
 Every recorded row, with what it had to reach; [benchmarks](../benchmarks.md) has the ones that
 readers ask for. Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a
-fresh process, in at least five rounds after a warm-up, of five seconds where pairs are slow. The table shows medians, and ratios are
+fresh process, in at least five rounds after a warm-up, of five or ten seconds where pairs are slow. The table shows medians, and ratios are
 medians of the ratios within a round. A shared machine is faster in one minute than in the next, so
 compare ratios rather than figures. Behind a ratio stands the 95% interval of its median. Of fewer
 than six rounds that is their whole range. The slower peers take part in two of the rounds, and count in the others with their
