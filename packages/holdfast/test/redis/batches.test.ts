@@ -56,10 +56,10 @@ test('attempt for a lock that is released in the same tick travels behind the re
 
 test('full batches leave at once, and the rest at the end of the tick', () => {
   const { calls, add, endTick } = makeBatches()
-  for (let index = 0; index < 161; index += 1) add('a', `k${index}`)
-  expect(calls.map((call) => call.split(' ').length - 1)).toEqual([32, 128])
+  for (let index = 0; index < 145; index += 1) add('a', `k${index}`)
+  expect(calls.map((call) => call.split(' ').length - 1)).toEqual([16, 128])
   endTick()
-  expect(calls.slice(2)).toEqual(['a k160'])
+  expect(calls.slice(2)).toEqual(['a k144'])
 })
 
 /** What leaves in one tick: the script, the form of its arguments, how many keys and arguments. */

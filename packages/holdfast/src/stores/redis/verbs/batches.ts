@@ -37,7 +37,7 @@ export interface BatchRequest extends ReplyListener {
  * A call leaves as soon as it has this many requests. The server works on the first one of a tick
  * while the client makes the others. These are larger, since each call has a cost of its own.
  */
-const LARGEST_BATCH = { first: 32, later: 128 }
+const LARGEST_BATCH = { first: 16, later: 128 }
 
 export interface BatchSettings {
   /** Stands before every key. */
