@@ -9,7 +9,7 @@ import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
 /** Like the calls of Holdfast: the server works on the first one while the tick still runs. */
-const LARGEST_BATCH = { first: 32, later: 128 }
+const LARGEST_BATCH = { first: 16, later: 128 }
 
 interface Script {
   readonly source: string
