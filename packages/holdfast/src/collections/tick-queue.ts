@@ -1,7 +1,8 @@
-/** With how many items a list is full, so that it leaves before its tick ends. */
+/** How many items fill a list, which then leaves before its tick ends. */
 interface Largest {
-  /** Of a tick. */
+  /** The first list of a tick. */
   readonly first: number
+  /** Each further list of the tick. */
   readonly later: number
 }
 

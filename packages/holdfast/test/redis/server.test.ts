@@ -108,7 +108,7 @@ describe('scripts', () => {
   test('do all that is asked in one turn in one call', async () => {
     const server = await startServer()
     const store = openStore(server)
-    const claims = Array.from({ length: 15 }, (_, index) => makeClaim(`lock ${index}`))
+    const claims = Array.from({ length: 16 }, (_, index) => makeClaim(`lock ${index}`))
     await take(store, makeClaim('warm'))
     await server.command('CONFIG', 'RESETSTAT')
     await Promise.all(claims.map((claim) => take(store, claim)))

@@ -12,20 +12,22 @@ type Runs = Pick<Database, 'clock' | 'name' | 'maxStatements' | 'largestBatch' |
 /** Answers requests, as a database with a connection at hand. */
 type Run = (requests: readonly Request[]) => Promise<readonly Answer[]>
 
-function batchesOver(run: Run, onPoolClosed = (): void => undefined): Batches {
-  const database: Runs = {
-    clock: systemClock,
-    name: 'postgres',
-    maxStatements: 1,
-    largestBatch: 10,
-    run: (batch) =>
+function batchesOver(run: Run, onPoolClosed?: () => void): Batches {
+  return batchesThrough(
+    (batch) =>
       batch.leave(() => {
         run(batch.requests).then(
           (answers) => batch.answer(answers),
           (reason: unknown) => batch.fail(reason),
         )
       }),
-  }
+    onPoolClosed,
+  )
+}
+
+function batchesThrough(run: Runs['run'], onPoolClosed = (): void => undefined): Batches {
+  const settings = { clock: systemClock, name: 'postgres', maxStatements: 1, largestBatch: 10 }
+  const database: Runs = { ...settings, run }
   return new Batches(database as Database, onPoolClosed)
 }
 
@@ -96,25 +98,19 @@ test('of requests that are sent one by one, none is sent whose caller has given 
 
 test('a request that was sent alone is not repeated when its caller has given up', async () => {
   const sent: string[][] = []
-  const database: Runs = {
-    clock: systemClock,
-    name: 'postgres',
-    maxStatements: 1,
-    largestBatch: 10,
-    run: (batch) =>
+  const batches = batchesThrough((batch) =>
+    batch.leave(() => {
+      if (batch.requests.length > 1) return batch.fail(new LockUsageError('Senseless.', {}))
+      const [{ lock, id }] = batch.requests as [Request & { id: string }]
+      sent.push([id])
+      batches.giveUp({ lock, id, ttlMs: 1000 })
+      batch.unheard()
       batch.leave(() => {
-        if (batch.requests.length > 1) return batch.fail(new LockUsageError('Senseless.', {}))
-        const [{ lock, id }] = batch.requests as [Request & { id: string }]
-        sent.push([id])
-        batches.giveUp({ lock, id, ttlMs: 1000 })
-        batch.unheard()
-        batch.leave(() => {
-          sent.push(batch.requests.map((request) => String(request.id)))
-          batch.answer([])
-        })
-      }),
-  }
-  const batches = new Batches(database as Database, () => undefined)
+        sent.push(batch.requests.map((request) => String(request.id)))
+        batch.answer([])
+      })
+    }),
+  )
   const answers = ['one', 'two'].map((lock) => batches.send(attempt(lock), outcomeOf, lock))
   expect(await Promise.all(answers)).toEqual(['withdrawn', 'withdrawn'])
   expect(sent).toEqual([['claim of one'], [], ['claim of two'], []])
